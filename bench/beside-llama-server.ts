@@ -1,16 +1,12 @@
 import { symlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import {
-  makeTemporaryFolder,
-  preparePython,
-  startLlamaServer,
-  type TestModelName,
-  testModel,
-} from "@hearth-and-keep/test-servers";
+import { makeTemporaryFolder, preparePython } from "@hearth-and-keep/test-servers";
+import { llamaServerPath } from "./config.ts";
 import type { Timed } from "./engine-under-test.ts";
-import { startHearth, timeStream } from "./served.ts";
+import { presentProgram, type Settings, startWithFile, timeStream } from "./served.ts";
+import { startYardstick } from "./yardstick.ts";
 
-/** Hearth in front of llama.cpp's own server, and the same server without Hearth, with the same settings. */
+/** Hearth, and llama.cpp's own server without it, with the same settings. */
 export type Pair = AsyncDisposable & {
   readonly throughHearth: (request: BenchRequest) => Promise<Timed>;
   readonly directly: (request: BenchRequest) => Promise<Timed>;
@@ -19,9 +15,12 @@ export type Pair = AsyncDisposable & {
 export type BenchRequest = { readonly prompt: string; readonly maxTokens: number };
 
 export type PairPlan = {
-  readonly model: TestModelName;
+  /** The path of a GGUF file. */
+  readonly modelPath: string;
   readonly threads: number;
   readonly slots: number;
+  /** What computes behind Hearth; by default the same server. */
+  readonly engine?: "llama-server" | "binding";
   /** End-of-sequence tokens, which are banned so that every response has exactly `maxTokens` tokens. */
   readonly endTokens: readonly number[];
 };
@@ -29,14 +28,18 @@ export type PairPlan = {
 const contextTokens = 512;
 const path = "/v1/chat/completions";
 
-export async function startPair({ model, threads, slots, endTokens }: PairPlan): Promise<Pair> {
+export async function startPair({
+  modelPath,
+  threads,
+  slots,
+  endTokens,
+  engine = "llama-server",
+}: PairPlan): Promise<Pair> {
   await using stack = new AsyncDisposableStack();
   const engines = stack.use(await makeTemporaryFolder("engines"));
-  const { interpreter } = await preparePython();
-  await symlink(dirname(dirname(interpreter)), join(engines.path, "xllamacpp-1.0"));
   const hearth = stack.use(
-    await startHearth(model, {
-      HEARTH_ENGINE: "xllamacpp",
+    await startWithFile(presentProgram, modelPath, {
+      ...(engine === "binding" ? { HEARTH_ENGINE: engine } : await useServer(engines.path)),
       HEARTH_ENGINES_FOLDER: engines.path,
       HEARTH_THREADS: String(threads),
       HEARTH_PARALLEL_REQUESTS: String(slots),
@@ -44,7 +47,7 @@ export async function startPair({ model, threads, slots, endTokens }: PairPlan):
     }),
   );
   const server = stack.use(
-    await startLlamaServer({ model: await testModel(model), parallelSlots: slots, contextTokens, threads }),
+    await startYardstick({ model: modelPath, parallelSlots: slots, contextTokens, threads }),
   );
   const resources = stack.move();
   const body = ({ prompt, maxTokens }: BenchRequest): object => ({
@@ -63,4 +66,13 @@ export async function startPair({ model, threads, slots, endTokens }: PairPlan):
     directly: (request) => timeStream(server.url + path, { ...body(request), repeat_penalty: 1.1 }),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
+}
+
+/** Hearth's settings for the server that is measured without it too. */
+async function useServer(enginesFolder: string): Promise<Settings> {
+  if (llamaServerPath !== undefined)
+    return { HEARTH_ENGINE: "llama-server", HEARTH_LLAMA_SERVER: llamaServerPath };
+  const { interpreter } = await preparePython();
+  await symlink(dirname(dirname(interpreter)), join(enginesFolder, "xllamacpp-1.0"));
+  return { HEARTH_ENGINE: "xllamacpp" };
 }

@@ -2,7 +2,6 @@ import { hasLooseTimingBounds, recordFigure } from "@hearth-and-keep/figures";
 import {
   makeTemporaryFolder,
   readProcessFile,
-  startLlamaServer,
   type TemporaryFolder,
   type TestModelName,
   testModel,
@@ -12,6 +11,7 @@ import { packAndInstall } from "../claims/ground/pack-and-install.ts";
 import { compare, upperBound } from "./rounds.ts";
 import { presentProgram, type Served, startProgram, timeStream } from "./served.ts";
 import { workerProcesses } from "./worker-processes.ts";
+import { startYardstick, yardstick } from "./yardstick.ts";
 
 const smol = "smollm2-135m-instruct-q4_1.gguf";
 /** What a model is loaded with at default settings. */
@@ -49,7 +49,7 @@ function residentMegabytes(pid: number): number {
   return Number(/^VmRSS:\s+(\d+) kB/mu.exec(readProcessFile(pid, "status"))?.[1] ?? Number.NaN) / 1000;
 }
 
-/** The memory of a model's process after one chat, once it has given back what it does not use. */
+/** The memory of a model's process after one chat, once it no longer changes. */
 async function measureMemory(model: TestModelName): Promise<number> {
   await using hearth = await startInstalled(model);
   await timeStream(`${hearth.url}/v1/chat/completions`, chat(64));
@@ -65,7 +65,7 @@ async function measureMemory(model: TestModelName): Promise<number> {
 }
 
 async function measureLlamaServer(): Promise<number> {
-  await using server = await startLlamaServer({ model: await testModel(smol), contextTokens });
+  await using server = await startYardstick({ model: await testModel(smol), contextTokens });
   await timeStream(`${server.url}/v1/chat/completions`, chat(64));
   return residentMegabytes(server.process.pid);
 }
@@ -80,7 +80,7 @@ test("one chat costs the memory of one sequence, although eight are ready", {
   const ratio = (ours - constant) / theirs;
   recordFigure({
     claim: "lean 1",
-    text: `${ratio.toFixed(2)} of llama.cpp's own server with one slot, needed ${max.memoryRatio}: ${ours.toFixed(0)} MB resident (at most ${max.megabytes}), of which ${constant.toFixed(0)} MB are Node.js and the binding, against ${theirs.toFixed(0)} MB`,
+    text: `${ratio.toFixed(2)} of ${yardstick} with one slot, needed ${max.memoryRatio}: ${ours.toFixed(0)} MB resident (at most ${max.megabytes}), of which ${constant.toFixed(0)} MB are Node.js and the binding, against ${theirs.toFixed(0)} MB`,
   });
   expect(ratio).toBeLessThanOrEqual(upperBound(max.memoryRatio));
   expect(ours).toBeLessThanOrEqual(hasLooseTimingBounds ? 2 * max.megabytes : max.megabytes);
@@ -96,7 +96,7 @@ async function timeColdRequest({ url }: Served): Promise<number> {
 /** From starting the program to the first token, as long as a person who starts it by hand waits. */
 async function timeLlamaServer(): Promise<number> {
   const startedAt = performance.now();
-  await using server = await startLlamaServer({ model: await testModel(smol), contextTokens });
+  await using server = await startYardstick({ model: await testModel(smol), contextTokens });
   const untilReady = performance.now() - startedAt;
   return untilReady + (await timeStream(`${server.url}/v1/chat/completions`, chat(2))).firstMilliseconds;
 }
@@ -113,7 +113,7 @@ test("the first token of a model that is not loaded comes nearly as soon as from
   const [ours, theirs] = medians;
   recordFigure({
     claim: "lean 3",
-    text: `${ratio.toFixed(2)} of llama.cpp's own server, started by hand through its Python package, needed ${max.startRatio}: ${ours.toFixed(0)} ms (at most ${max.startMilliseconds}) against ${theirs.toFixed(0)} ms`,
+    text: `${ratio.toFixed(2)} of ${yardstick}, started by hand, needed ${max.startRatio}: ${ours.toFixed(0)} ms (at most ${max.startMilliseconds}) against ${theirs.toFixed(0)} ms`,
   });
   expect(ratio).toBeLessThanOrEqual(upperBound(max.startRatio));
   expect(ours).toBeLessThanOrEqual(hasLooseTimingBounds ? 60_000 : max.startMilliseconds);

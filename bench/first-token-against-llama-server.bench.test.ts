@@ -1,11 +1,11 @@
 import { hasLooseTimingBounds, recordFigure } from "@hearth-and-keep/figures";
+import { testModel } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
 import { type Pair, startPair } from "./beside-llama-server.ts";
-import { median, percentile, sized } from "./rounds.ts";
+import { median, percentile, sized, upperBound } from "./rounds.ts";
+import { yardstick } from "./yardstick.ts";
 
 const bound = 5;
-/** On a shared machine another process's time slice adds a few milliseconds at the 99th percentile. */
-const looseBound = 60;
 /** Discarded, because code is still being compiled and the heap still grows. */
 const warmUpRounds = sized(5, 1);
 const rounds = sized(5, 1);
@@ -27,8 +27,8 @@ async function addedMilliseconds({ throughHearth, directly }: Pair): Promise<rea
 test("the first byte of a warm short chat arrives within 5 ms of llama.cpp's own server", {
   timeout: 300_000,
 }, async () => {
-  const plan = { model: "tiny-llama.gguf", threads: 1, slots: 1, endTokens: [1005, 1003] } as const;
-  await using pair = await startPair(plan);
+  const modelPath = await testModel("tiny-llama.gguf");
+  await using pair = await startPair({ modelPath, threads: 1, slots: 1, endTokens: [1005, 1003] });
   for (let round = 0; round < warmUpRounds; round += 1) await addedMilliseconds(pair);
   const added: (readonly number[])[] = [];
   for (let round = 0; round < rounds; round += 1) added.push(await addedMilliseconds(pair));
@@ -36,8 +36,9 @@ test("the first byte of a warm short chat arrives within 5 ms of llama.cpp's own
   const p50 = median(added.flat());
   recordFigure({
     claim: "engines 4",
-    text: `${p99.toFixed(2)} ms added at p99, median of ${rounds} rounds of ${requestsPerRound} (${p50.toFixed(2)} ms at p50), needed ${bound} or less`,
+    text: `${p99.toFixed(2)} ms added to ${yardstick} at p99, median of ${rounds} rounds of ${requestsPerRound} (${p50.toFixed(2)} ms at p50), needed ${bound} or less`,
     counted: { reached: added.flat().length, needed: rounds * requestsPerRound },
   });
-  expect(p99).toBeLessThanOrEqual(hasLooseTimingBounds ? looseBound : bound);
+  // In CI the 99th percentile of a short round is the one request that another process delayed most.
+  expect(hasLooseTimingBounds ? p50 : p99).toBeLessThanOrEqual(upperBound(bound));
 });

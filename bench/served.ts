@@ -34,26 +34,44 @@ export function startHearth(file: TestModelName, settings: Settings): Promise<Se
 
 /** Like `startHearth`, for any version that has the commands `create` and `serve`. */
 export async function startProgram(
-  { path, listening }: HearthProgram,
+  program: HearthProgram,
   file: TestModelName,
+  settings: Settings,
+): Promise<Served> {
+  return startWithFile(program, await testModel(file), settings);
+}
+
+/** Like `startProgram`, with the path of any GGUF file. */
+export async function startWithFile(
+  program: HearthProgram,
+  from: string,
   settings: Settings,
 ): Promise<Served> {
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(await makeTemporaryFolder("served"));
-  const from = await testModel(file);
-  const args = [path, "create", "model", "--from", from, "--models", folder.path];
-  await promisify(execFile)(process.execPath, args);
-  const hearth = stack.use(
-    await startProcess({
-      command: process.execPath,
-      arguments: [path, "serve", "--port", "0", "--log-level", "warn"],
-      environment: { HEARTH_MODELS: folder.path, ...settings },
-      isReady: (output) => listening.test(output),
-    }),
-  );
+  await createModel(program, from, folder.path);
+  const served = stack.use(await serveModels(program, { HEARTH_MODELS: folder.path, ...settings }));
   const resources = stack.move();
+  return { ...served, [Symbol.asyncDispose]: () => resources.disposeAsync() };
+}
+
+/** Creates a model named `model` in a folder, from the path of a GGUF file. */
+export async function createModel({ path }: HearthProgram, from: string, folder: string): Promise<void> {
+  const args = [path, "create", "model", "--from", from, "--models", folder];
+  await promisify(execFile)(process.execPath, args);
+}
+
+/** Starts a server; the settings name the folder of its models. */
+export async function serveModels({ path, listening }: HearthProgram, settings: Settings): Promise<Served> {
+  const { HEARTH_LOG_LEVEL: logLevel = "warn" } = settings;
+  const hearth = await startProcess({
+    command: process.execPath,
+    arguments: [path, "serve", "--port", "0", "--log-level", logLevel],
+    environment: settings,
+    isReady: (output) => listening.test(output),
+  });
   const url = listening.exec(hearth.output())?.[1] ?? "";
-  return { url, pid: hearth.pid, [Symbol.asyncDispose]: () => resources.disposeAsync() };
+  return { url, pid: hearth.pid, [Symbol.asyncDispose]: () => hearth[Symbol.asyncDispose]() };
 }
 
 /** Keeps connections open, as client libraries do; there are enough sockets that no request waits for one. */

@@ -1,7 +1,7 @@
 import { recordFigure } from "@hearth-and-keep/figures";
 import { expect, test } from "vitest";
 import { findCommitMessages, listCheckedCommits } from "./commit-messages.ts";
-import { describeFinding } from "./finding.ts";
+import { describeFinding, type Finding, type Rule } from "./finding.ts";
 import { lockedPackages, productionPackages } from "./package-graph.ts";
 import { rules } from "./rules/index.ts";
 import { collectNames, plainNames } from "./rules/plain-names.ts";
@@ -9,15 +9,23 @@ import { collectSeededStarts, seededServers } from "./rules/seeded-servers.ts";
 import { readTree, repositoryFolder, typeScriptFiles } from "./source-tree.ts";
 
 const files = await readTree(repositoryFolder);
+/** Some rules are judged by two tests, and take seconds. */
+const found = new Map<Rule, readonly Finding[]>();
+
+function findOnce(rule: Rule): readonly Finding[] {
+  const findings = found.get(rule) ?? rule.find(files);
+  found.set(rule, findings);
+  return findings;
+}
 
 test.for(rules)("the repository keeps the rule $name", (rule) => {
-  expect(rule.find(files).map(describeFinding)).toEqual([]);
+  expect(findOnce(rule).map(describeFinding)).toEqual([]);
 });
 
 test("no path, export, setting or route contains a banned word", () => {
   const names = collectNames(files);
   const kinds = Map.groupBy(names, ({ kind }) => kind);
-  const banned = plainNames.find(files);
+  const banned = findOnce(plainNames);
   expect(banned).toEqual([]);
   for (const kind of ["path", "export", "setting", "route"] as const)
     expect(kinds.get(kind)?.length ?? 0, kind).toBeGreaterThan(20);
@@ -31,7 +39,7 @@ test("no path, export, setting or route contains a banned word", () => {
 test("no request to real weights in a test depends on chance (seeded-servers)", () => {
   const starts = collectSeededStarts(files);
   const kinds = Map.groupBy(starts, ({ kind }) => kind);
-  const unseeded = seededServers.find(files);
+  const unseeded = findOnce(seededServers);
   const text = `${unseeded.length} unseeded of ${starts.length} server starts, environments and seeds in test code: ${[...kinds].map(([kind, list]) => `${list.length} × ${kind}`).join(", ")}`;
   process.stdout.write(`${text}\n`);
   expect(unseeded.map(describeFinding)).toEqual([]);

@@ -73,7 +73,7 @@ function isExported(statement: ts.VariableStatement): boolean {
 /** The returned expressions of a function, or the initial value of a constant. */
 function valuesOf({ node }: Declared): readonly ts.Expression[] {
   if (ts.isVariableDeclaration(node)) return node.initializer === undefined ? [] : [node.initializer];
-  return [...descendants(node)].flatMap((each) =>
+  return descendants(node).flatMap((each) =>
     ts.isReturnStatement(each) && enclosingFunction(each) === node ? (each.expression ?? []) : [],
   );
 }
@@ -107,11 +107,11 @@ function valuesInScope(identifier: ts.Identifier): readonly ts.Expression[] | un
 }
 
 function binds(name: ts.BindingName, text: string): boolean {
-  return [...descendants(name)].some((node) => ts.isIdentifier(node) && node.text === text);
+  return descendants(name).some((node) => ts.isIdentifier(node) && node.text === text);
 }
 
 function assignedValues(scope: ts.Node, name: string): readonly ts.Expression[] {
-  return [...descendants(scope)].flatMap((node) =>
+  return descendants(scope).flatMap((node) =>
     ts.isBinaryExpression(node) &&
     node.operatorToken.kind === ts.SyntaxKind.EqualsToken &&
     ts.isIdentifier(node.left) &&

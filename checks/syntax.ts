@@ -15,17 +15,23 @@ export function parse(file: TextFile): ts.SourceFile {
 }
 
 /** The node itself and everything below it, outermost first. */
-export function* descendants(node: ts.Node): Generator<ts.Node> {
-  yield node;
-  const children: ts.Node[] = [];
-  ts.forEachChild(node, (child) => {
-    children.push(child);
-  });
-  for (const child of children) yield* descendants(child);
+export function descendants(node: ts.Node): readonly ts.Node[] {
+  const found: ts.Node[] = [];
+  const visit = (each: ts.Node): void => {
+    found.push(each);
+    ts.forEachChild(each, visit);
+  };
+  visit(node);
+  return found;
 }
 
-export function nodesOf(file: TextFile): Generator<ts.Node> {
-  return descendants(parse(file));
+const listed = new WeakMap<TextFile, readonly ts.Node[]>();
+
+/** All nodes of a file, listed once and shared by all rules, which would otherwise spend most of their time on it. */
+export function nodesOf(file: TextFile): readonly ts.Node[] {
+  const nodes = listed.get(file) ?? descendants(parse(file));
+  listed.set(file, nodes);
+  return nodes;
 }
 
 export function lineOfNode(node: ts.Node): number {
@@ -84,12 +90,16 @@ export function propertyOf(literal: ts.ObjectLiteralExpression, name: string): t
   return undefined;
 }
 
-function* tokensOf(node: ts.Node): Generator<ts.Node> {
-  const children = node.getChildren();
-  // JSX text is not code, so text that resembles a comment is not one.
-  if (children.length === 0 && node.kind !== ts.SyntaxKind.JsxText) yield node;
-  for (const child of children) {
-    if (child.kind < ts.SyntaxKind.FirstJSDocNode || child.kind > ts.SyntaxKind.LastJSDocNode)
-      yield* tokensOf(child);
-  }
+function tokensOf(node: ts.Node): readonly ts.Node[] {
+  const found: ts.Node[] = [];
+  const visit = (each: ts.Node): void => {
+    const children = each.getChildren();
+    // JSX text is not code, so text that resembles a comment is not one.
+    if (children.length === 0 && each.kind !== ts.SyntaxKind.JsxText) found.push(each);
+    for (const child of children) {
+      if (child.kind < ts.SyntaxKind.FirstJSDocNode || child.kind > ts.SyntaxKind.LastJSDocNode) visit(child);
+    }
+  };
+  visit(node);
+  return found;
 }

@@ -11,6 +11,7 @@ import type { ShowLine } from "./line.ts";
 import { peopleLines } from "./people/lines.ts";
 import { plainLines } from "./plain/lines.ts";
 import { sealLines } from "./seal/lines.ts";
+import { shareLines } from "./share/lines.ts";
 import { storeLines } from "./store/lines.ts";
 
 /** Every claim of every topic, in the order they are listed. */
@@ -28,4 +29,5 @@ export const allLines: readonly ShowLine[] = [
   ...sealLines,
   ...agentsLines,
   ...leanLines,
+  ...shareLines,
 ];

@@ -12,6 +12,9 @@ import { buildDocumentReader } from "./build-document-reader.ts";
 import { buildEngineWorker } from "./build-engine-worker.ts";
 import { buildPage } from "./build-page.ts";
 
+/** Our own files, and the JavaScript of `koffi`: its package also has the sources of its builds, which are separate. */
+const bundled = /^(?:[./]|@hearth-and-keep\/|koffi$)/u;
+
 /**
  * Bundles one program as JavaScript into its `dist/`. Workspace packages are inlined, because Node does not strip types
  * under node_modules; third-party packages stay external. Runs as `prepack`, in the program's own folder.
@@ -19,13 +22,13 @@ import { buildPage } from "./build-page.ts";
 async function buildProgram(folder: string): Promise<void> {
   const manifest = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
   const declared = new Set(Object.keys(manifest.dependencies ?? {}));
+  const optional = new Set(Object.keys(manifest.optionalDependencies ?? {}));
   const output = join(folder, "dist");
   await rm(output, { recursive: true, force: true });
   const bundle = await rolldown({
     input: { main: join(folder, "src/main.ts") },
     platform: "node",
-    external: (name) =>
-      !name.startsWith(".") && !name.startsWith("/") && !name.startsWith("@hearth-and-keep/"),
+    external: (name) => !bundled.test(name),
   });
   const { output: chunks } = await bundle.write({ dir: output, format: "esm", sourcemap: true });
   await bundle.close();
@@ -34,16 +37,17 @@ async function buildProgram(folder: string): Promise<void> {
       .flatMap((chunk) => (chunk.type === "chunk" ? [...chunk.imports, ...chunk.dynamicImports] : []))
       .map(packageOf),
   );
-  compareDependencies(declared, new Set([...imported].filter((name) => !isOwnOrNode(name))));
+  const needed = [...imported].filter((name) => !isOwnOrNode(name) && !optional.has(name));
+  compareDependencies(declared, new Set(needed));
   await cp(join(folder, "src/database/migrations"), join(output, "migrations"), { recursive: true }).catch(
     ignoreMissing,
   );
   for (const { source, name, address } of pagesOf(folder))
     if (existsSync(source)) await buildPage({ source, target: join(output, name), address });
   await cp(join(import.meta.dirname, "../LICENSE"), join(output, "LICENSE"));
-  const bundled = manifest.devDependencies ?? {};
-  if ("@hearth-and-keep/llama-engine" in bundled) await buildEngineWorker(output);
-  if ("@hearth-and-keep/document-text" in bundled) await buildDocumentReader(output);
+  const inlined = manifest.devDependencies ?? {};
+  if ("@hearth-and-keep/llama-engine" in inlined) await buildEngineWorker(output);
+  if ("@hearth-and-keep/document-text" in inlined) await buildDocumentReader(output);
 }
 
 /** A program's browser app is a separate app next to it. */

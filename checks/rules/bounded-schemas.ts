@@ -45,19 +45,21 @@ function findInFile(file: TextFile): Finding[] {
   const builderOf = typeBoxNames(file);
   const constants = objectConstants(file);
   const comments = commentsOf(file);
-  return [...nodesOf(file)].filter(ts.isCallExpression).flatMap((call) => {
-    const builder = builderOf(call.expression);
-    if (builder === undefined) return [];
-    if (openBuilders.has(builder)) {
-      if (isExplained(comments, lineOfNode(call))) return [];
-      const message = `Explain in a comment why "${builder}" may accept anything, or declare the type`;
-      return [findingAt(call, { rule: name, message })];
-    }
-    const needs = builders[builder];
-    const missing = needs?.missing(optionsOf(call.arguments[needs.optionsAt], constants)) ?? [];
-    const message = `Give ${builder} a bound: ${missing.join(" and ")}`;
-    return missing.length === 0 ? [] : [findingAt(call, { rule: name, message })];
-  });
+  return nodesOf(file)
+    .filter(ts.isCallExpression)
+    .flatMap((call) => {
+      const builder = builderOf(call.expression);
+      if (builder === undefined) return [];
+      if (openBuilders.has(builder)) {
+        if (isExplained(comments, lineOfNode(call))) return [];
+        const message = `Explain in a comment why "${builder}" may accept anything, or declare the type`;
+        return [findingAt(call, { rule: name, message })];
+      }
+      const needs = builders[builder];
+      const missing = needs?.missing(optionsOf(call.arguments[needs.optionsAt], constants)) ?? [];
+      const message = `Give ${builder} a bound: ${missing.join(" and ")}`;
+      return missing.length === 0 ? [] : [findingAt(call, { rule: name, message })];
+    });
 }
 
 /** Resolves a called expression to its builder: `Type.String`, `String` imported by name, or an alias. */

@@ -51,7 +51,7 @@ function compare(app: string, { tables, documents }: RouteSources): Finding[] {
 }
 
 function routesIn(file: TextFile): Route[] {
-  const nodes = [...nodesOf(file)];
+  const nodes = nodesOf(file);
   const constants = constantsIn(nodes);
   return nodes.filter(ts.isObjectLiteralExpression).flatMap((row) => {
     const path = textOf(propertyOf(row, "path"), constants);

@@ -14,7 +14,7 @@ export const environmentInConfig: Rule = {
       .filter(({ path }) => !isNamed(path, "config.ts"))
       .flatMap((file) => {
         const isProcess = processNames(file);
-        return [...nodesOf(file)]
+        return nodesOf(file)
           .filter((node) => readsEnvironment(node, isProcess))
           .map((node) => findingAt(node, { rule: name, message }));
       });

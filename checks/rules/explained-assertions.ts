@@ -14,7 +14,7 @@ export const explainedAssertions: Rule = {
 };
 
 function findInFile(file: TextFile): Finding[] {
-  const assertions = [...nodesOf(file)].filter((node) => assertionIn(node) !== undefined);
+  const assertions = nodesOf(file).filter((node) => assertionIn(node) !== undefined);
   if (assertions.length === 0) return [];
   const comments = commentsOf(file);
   const unexplained = assertions.filter(

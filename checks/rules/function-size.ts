@@ -18,7 +18,7 @@ export const functionSize: Rule = {
   name,
   find(files) {
     return codeFiles(files).flatMap((file) =>
-      [...nodesOf(file)].filter(isFunctionWithBody).flatMap(findInFunction),
+      nodesOf(file).filter(isFunctionWithBody).flatMap(findInFunction),
     );
   },
 };

@@ -18,7 +18,7 @@ export const noHiddenTests: Rule = {
 };
 
 function findInTest(file: TextFile): Finding[] {
-  const hidden = [...nodesOf(file)].flatMap((node) => {
+  const hidden = nodesOf(file).flatMap((node) => {
     const how = modifierOf(node);
     return how === undefined ? [] : [{ node, how }];
   });

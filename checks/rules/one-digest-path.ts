@@ -16,7 +16,7 @@ export const oneDigestPath: Rule = {
   find(files) {
     const nodes = typeScriptFiles(files)
       .filter(({ path }) => path.startsWith("apps/hearth/src/models/") && !exempt.test(path) && !isTest(path))
-      .flatMap((file) => [...nodesOf(file)].filter(buildsDigestPath));
+      .flatMap((file) => nodesOf(file).filter(buildsDigestPath));
     const byFunction = Map.groupBy(nodes, outermostFunction);
     return byFunction.size <= 1 ? [] : [...byFunction.keys()].map(report);
   },
@@ -48,7 +48,7 @@ function joinsPath({ expression, arguments: values }: ts.CallExpression): boolea
 }
 
 function mentionsDigest(node: ts.Node): boolean {
-  return [...descendants(node)].some(
+  return descendants(node).some(
     (child) =>
       (ts.isIdentifier(child) && /digest/iu.test(child.text)) ||
       (isStringLiteral(child) && /^\/?blobs\/?$/u.test(child.text)),
@@ -61,7 +61,7 @@ function isPathText(text: string): boolean {
 }
 
 function literalText(node: ts.Node): string {
-  return [...descendants(node)]
+  return descendants(node)
     .map((child) => (ts.isTemplateLiteralToken(child) || isStringLiteral(child) ? child.text : ""))
     .join("");
 }

@@ -35,7 +35,7 @@ export const oneWayOut: Rule = {
 };
 
 function findInFile(file: TextFile): ReturnType<Rule["find"]> {
-  return [...nodesOf(file)]
+  return nodesOf(file)
     .filter((node) => importsClient(node) || loadsModule(node) || isCaller(node))
     .map((node) => findingAt(node, { rule: name, message }));
 }

@@ -57,7 +57,7 @@ function pathNames({ path }: TextFile): CollectedName[] {
 }
 
 function exportNames(file: TextFile): CollectedName[] {
-  return [...nodesOf(file)].flatMap((node) => {
+  return nodesOf(file).flatMap((node) => {
     if (!isExported(node)) return [];
     const declared = ts.isVariableStatement(node) ? node.declarationList.declarations : [node];
     return declared.flatMap((each) => {
@@ -84,7 +84,7 @@ function isExported(node: ts.Node): node is ts.VariableStatement | ts.Declaratio
 
 /** The keys of object literals in a config file are the names of settings. */
 function settingNames(file: TextFile): CollectedName[] {
-  return [...nodesOf(file)].flatMap((node) => {
+  return nodesOf(file).flatMap((node) => {
     if (!ts.isPropertyAssignment(node) || !ts.isCallExpression(node.initializer)) return [];
     const text = node.name.getText().replaceAll(/["'`]/gu, "");
     return [{ kind: "setting", text, path: file.path, line: lineOfNode(node) } as const];
@@ -92,7 +92,7 @@ function settingNames(file: TextFile): CollectedName[] {
 }
 
 function routeNames(file: TextFile): CollectedName[] {
-  return [...nodesOf(file)].flatMap((node) => {
+  return nodesOf(file).flatMap((node) => {
     if (!ts.isObjectLiteralExpression(node)) return [];
     const path = propertyOf(node, "path");
     if (!isStringLiteral(path)) return [];

@@ -96,7 +96,7 @@ export function collectSeededStarts(files: readonly TextFile[]): readonly Seeded
 
 /** Each project of the test runner sets the variable for its tests, and no option overrides it. */
 function projects(file: TextFile): SeededStart[] {
-  const nodes = [...nodesOf(file)];
+  const nodes = nodesOf(file);
   const lists = nodes.flatMap((node) => {
     const value = ts.isObjectLiteralExpression(node) ? propertyOf(node, "projects") : undefined;
     return value !== undefined && ts.isArrayLiteralExpression(value) ? value : [];
@@ -116,7 +116,7 @@ function projects(file: TextFile): SeededStart[] {
 }
 
 function environmentsIn(node: ts.Node): readonly ts.Expression[] {
-  return [...descendants(node)].flatMap((each) =>
+  return descendants(node).flatMap((each) =>
     ts.isObjectLiteralExpression(each) ? (propertyOf(each, "env") ?? []) : [],
   );
 }
@@ -127,7 +127,7 @@ function setsSeed(node: ts.Expression): boolean {
 
 /** Drivers accept no request without a seed; the compiler enforces this as long as the field is required. */
 function samplingType(file: TextFile): SeededStart[] {
-  return [...nodesOf(file)].flatMap((node) => {
+  return nodesOf(file).flatMap((node) => {
     if (!ts.isTypeAliasDeclaration(node) || node.name.text !== "Sampling") return [];
     const members = ts.isTypeLiteralNode(node.type) ? [...node.type.members] : [];
     const seed = members.find((member) => member.name?.getText() === "seed");
@@ -142,7 +142,7 @@ function starts(file: TextFile, isSeeded: IsSeeded): SeededStart[] {
   const mayPassEnvironment = startsHearth.test(file.path) && /\benv\b/u.test(file.text);
   const usesDriver = [...driverFactories].some((factory) => file.text.includes(`${factory}(`));
   const usesBinding = /from "node-llama-cpp"/u.test(file.text);
-  return [...nodesOf(file)].flatMap((node): SeededStart | SeededStart[] => {
+  return nodesOf(file).flatMap((node): SeededStart | SeededStart[] => {
     if (ts.isObjectLiteralExpression(node)) return mayPassEnvironment ? environment(node, isSeeded) : [];
     if (!ts.isCallExpression(node)) return [];
     const called = calledName(node);
@@ -183,7 +183,7 @@ function testServer(call: ts.CallExpression): SeededStart {
 
 /** A server that test code composes itself serves its models with a default seed. */
 function modelServer(call: ts.CallExpression): SeededStart {
-  const seeds = [...descendants(call)].flatMap((node) =>
+  const seeds = descendants(call).flatMap((node) =>
     ts.isCallExpression(node) && calledName(node) === "withDefaultSeed" ? (node.arguments[1] ?? []) : [],
   );
   const isSet = seeds.some(
@@ -196,7 +196,7 @@ function modelServer(call: ts.CallExpression): SeededStart {
 function startedProcess(call: ts.CallExpression): SeededStart {
   const [command] = call.arguments;
   const isLlama = isStringLiteral(command) && /(?:^|\/)llama-(?:server|cli)$/u.test(command.text);
-  const hasSeed = [...descendants(call)].some((node) => isStringLiteral(node) && node.text === "--seed");
+  const hasSeed = descendants(call).some((node) => isStringLiteral(node) && node.text === "--seed");
   const problem = isLlama && !hasSeed ? "Start llama.cpp with --seed" : undefined;
   return startAt(call, isLlama ? "llama-server" : "process", problem);
 }

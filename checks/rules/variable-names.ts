@@ -11,7 +11,7 @@ export const variableNames: Rule = {
   name,
   find(files) {
     return codeFiles(files).flatMap((file) =>
-      [...nodesOf(file)]
+      nodesOf(file)
         .filter((node) => ts.isVariableDeclaration(node) || ts.isParameter(node) || ts.isBindingElement(node))
         .filter((node) => ts.isIdentifier(node.name) && shortForms.has(node.name.text))
         .map(({ name: identifier }) =>

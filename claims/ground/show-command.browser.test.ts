@@ -1,10 +1,13 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { recordFigure } from "@hearth-and-keep/figures";
+import { chooseSize, recordFigure } from "@hearth-and-keep/figures";
 import { makeTemporaryFolder, type TemporaryFolder } from "@hearth-and-keep/test-servers";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { allLines } from "../all-lines.ts";
-import { cloneInto } from "./clean-clone.ts";
+import { cloneInto, linkPackages } from "./clean-clone.ts";
 import { environmentOfOlderNode } from "./older-node.ts";
+
+/** In CI the gate itself has just installed the packages of a clean clone by the same script. */
+const hasPackages = chooseSize({ ci: true, show: false, nightly: false });
 
 let folder: TemporaryFolder;
 let clone = "";
@@ -13,6 +16,7 @@ let environment: NodeJS.ProcessEnv = {};
 beforeAll(async () => {
   folder = await makeTemporaryFolder("show-command");
   clone = cloneInto(folder.path);
+  if (hasPackages) linkPackages(clone);
   environment = environmentOfOlderNode(folder.path);
 }, 300_000);
 afterAll(() => folder[Symbol.asyncDispose]());

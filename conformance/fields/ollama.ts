@@ -3,7 +3,10 @@ import type { FieldTable } from "./field-table.ts";
 const serverDecides = "how a model is loaded is a setting of the server";
 const removed = "engines have no such sampler";
 
+const loadOptionNames = ["num_batch", "num_gpu"];
+
 const optionNames = [
+  ...loadOptionNames,
   "frequency_penalty",
   "min_p",
   "num_ctx",
@@ -28,8 +31,6 @@ const loadingOptions = {
   "options.mirostat": removed,
   "options.mirostat_eta": removed,
   "options.mirostat_tau": removed,
-  "options.num_batch": serverDecides,
-  "options.num_gpu": serverDecides,
   "options.num_keep": "the system prompt and the newest messages are always kept",
   "options.num_thread": serverDecides,
   "options.numa": serverDecides,
@@ -41,12 +42,18 @@ const loadingOptions = {
 };
 
 const embeddings = {
-  fields: ["keep_alive", "model", "options", "options.num_ctx"],
+  fields: [
+    "keep_alive",
+    "model",
+    "options",
+    "options.num_ctx",
+    ...loadOptionNames.map((name) => `options.${name}`),
+  ],
   ignored: {
     ...loadingOptions,
     ...Object.fromEntries(
       optionNames
-        .filter((name) => name !== "num_ctx")
+        .filter((name) => name !== "num_ctx" && !loadOptionNames.includes(name))
         .map((name) => [`options.${name}`, "embeddings are not sampled"]),
     ),
   },

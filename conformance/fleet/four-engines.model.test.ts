@@ -10,7 +10,7 @@ import { poolMetric, readModels } from "./remote-model.ts";
 const clients = 32;
 /** In seconds; the disconnected engine is reconnected while the load continues. */
 const timetable = hasLooseTimingBounds
-  ? { healthy: 12, kill: 3, disconnect: 6, reconnect: 11, end: 24 }
+  ? { healthy: 6, kill: 2, disconnect: 4, reconnect: 8, end: 15 }
   : { healthy: 60, kill: 20, disconnect: 35, reconnect: 75, end: 120 };
 const share = { default: 1, slowed: 0.1 } as const;
 const maxSecondsUntilUsed = 10;

@@ -7,13 +7,13 @@ import { workerProcesses } from "../../bench/worker-processes.ts";
 import { findShapeFault } from "./error-shape.ts";
 import { rowsWithBody } from "./valid-bodies.ts";
 
-const runs = chooseSize({ ci: 2000, show: 2000, nightly: 20_000 });
+const runs = chooseSize({ ci: 600, show: 2000, nightly: 20_000 });
 const seed = 18;
 const maxSeconds = 120;
 /** What the model was trained on; a loaded context of this size is never reloaded for a larger one. */
 const contextTokens = 16_384;
 /** Its worker may be unloaded by a `keep_alive`; the worker of the other model must survive everything. */
-const models = { tiny, spare: { ...tiny, extras: { system: "Be brief" } } };
+const models = { tiny, spare: { ...tiny, extras: { template: "{{ .Prompt }}" } } };
 
 /** As JSON text, because JavaScript would round some and cannot write others. */
 const hostileNumbers: readonly string[] = [

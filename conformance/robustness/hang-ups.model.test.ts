@@ -12,9 +12,9 @@ import { workerProcesses } from "../../bench/worker-processes.ts";
 
 const slots = 2;
 const waveSize = 8;
-/** Connections that hang up one at a time, and together in waves: 80, 1,000 and 10,000. */
-const single = chooseSize({ ci: 48, show: 480, nightly: 4800 });
-const waves = chooseSize({ ci: 4, show: 65, nightly: 650 });
+/** Connections that hang up one at a time, and together in waves: 40, 1,000 and 10,000. */
+const single = chooseSize({ ci: 24, show: 480, nightly: 4800 });
+const waves = chooseSize({ ci: 2, show: 65, nightly: 650 });
 const maxDecodeMilliseconds = 250;
 const maxPromptMilliseconds = 2000;
 

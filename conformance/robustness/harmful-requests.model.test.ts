@@ -13,7 +13,7 @@ import { harmfulKinds } from "./harmful-corpus.ts";
 
 const maxGapMilliseconds = hasLooseTimingBounds ? 5000 : 250;
 /** In CI one of so many kinds is sent. */
-const stride = chooseSize({ ci: 8, show: 1, nightly: 1 });
+const stride = chooseSize({ ci: 12, show: 1, nightly: 1 });
 const chosen = harmfulKinds.filter((_kind, index) => index % stride === 0);
 const maxSeconds = 30;
 

@@ -58,8 +58,8 @@ test("two alternating models with a memory budget for one evict each other and l
 }, async () => {
   const memoryBudgetBytes = await budgetForOne();
   await using server = await startTestServer({
-    // Another system prompt makes it another model, although the weights are the same.
-    models: { first: tiny, second: { ...tiny, extras: { system: "Be brief" } } },
+    // Another template makes it another load, although the weights are the same.
+    models: { first: tiny, second: { ...tiny, extras: { template: "{{ .Prompt }}" } } },
     limits: { memoryBudgetBytes },
   });
   const leftovers: string[] = [];

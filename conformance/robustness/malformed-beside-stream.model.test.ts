@@ -11,7 +11,7 @@ import { workersOf } from "./workers-of.ts";
 const needed = chooseSize({ ci: 1000, show: 10_000, nightly: 50_000 });
 const stride = chooseSize({ ci: 8, show: 2, nightly: 1 });
 /** Uses every nth malformed request of each route. */
-const trialStep = chooseSize({ ci: 6, show: 1, nightly: 1 });
+const trialStep = chooseSize({ ci: 10, show: 1, nightly: 1 });
 const rounds = chooseSize({ ci: 1, show: 1, nightly: 3 });
 const maxGrowthMegabytes = 50;
 const slots = 4;

@@ -8,7 +8,7 @@ const seed = 20;
 const maxOutstanding = 24;
 
 /** `tiny` stays loaded, and its first tokens are timed; the other two are loaded and unloaded. */
-export const models = { tiny, spare: { ...tiny, extras: { system: "Be brief" } }, smol };
+export const models = { tiny, spare: { ...tiny, extras: { template: "{{ .Prompt }}" } }, smol };
 type ModelName = keyof typeof models;
 
 type Endpoint = {

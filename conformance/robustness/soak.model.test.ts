@@ -16,16 +16,16 @@ import { timeStream } from "../../bench/served.ts";
 import { Load, models, type Outcome } from "./soak-load.ts";
 import { readMegabytes, smallHeap } from "./start-observed-server.ts";
 
-const soakSeconds = chooseSize({ ci: 120, show: 120, nightly: 600 });
+const soakSeconds = chooseSize({ ci: 40, show: 120, nightly: 600 });
 /** Code that runs for the first time and the first garbage collections must not count as growth. */
-const warmUpSeconds = chooseSize({ ci: 15, show: 30, nightly: 60 });
+const warmUpSeconds = chooseSize({ ci: 10, show: 30, nightly: 60 });
 const targetLoad = 0.8;
 /** After the short warm-up of CI, V8 still compiles. */
 const maxGrowthMegabytes = chooseSize({ ci: 30, show: 10, nightly: 10 });
 const maxDrift = 0.1;
 /** Requests to the soaked server and to a fresh one. */
-const pairs = chooseSize({ ci: 100, show: 500, nightly: 1000 });
-const warmUpPairs = 50;
+const pairs = chooseSize({ ci: 20, show: 500, nightly: 1000 });
+const warmUpPairs = chooseSize({ ci: 10, show: 50, nightly: 50 });
 /** One in a hundred, and four standard deviations of the difference between two such counts. */
 const maxSlower = Math.ceil(pairs / 100 + 4 * Math.sqrt((2 * pairs) / 100));
 const minComplete = soakSeconds;

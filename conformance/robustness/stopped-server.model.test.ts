@@ -20,7 +20,7 @@ test.each(["the server", "the server and its workers, as Ctrl-Z does,"])(
     expect(before).not.toEqual([]);
     const pids = stopped === "the server" ? [hearth.pid] : [hearth.pid, ...descendantsOf(hearth.pid)];
     for (let stop = 0; stop < stops; stop += 1) {
-      const stream = generate(url, 2000);
+      const stream = generate(url, streamedTokens);
       await sleep(300);
       for (const pid of pids) process.kill(pid, "SIGSTOP");
       await sleep(stopSeconds * 1000);
@@ -35,6 +35,9 @@ test.each(["the server", "the server and its workers, as Ctrl-Z does,"])(
     });
   },
 );
+
+/** Of a stream that is still running when the server is stopped. */
+const streamedTokens = chooseSize({ ci: 800, show: 2000, nightly: 2000 });
 
 /** Returns the last line of the stream. */
 async function generate(url: string, tokens: number): Promise<unknown> {

@@ -9,6 +9,8 @@ import { percentile, upperBound, worstOf } from "../../bench/rounds.ts";
 import { workerProcesses } from "../../bench/worker-processes.ts";
 
 const kills = chooseSize({ ci: 3, show: 50, nightly: 500 });
+/** Of each stream before a kill, while the gaps of the other model are recorded for comparison. */
+const undisturbedTokens = chooseSize({ ci: 12, show: 40, nightly: 40 });
 const signals = ["SIGKILL", "SIGSEGV", "SIGABRT"] as const;
 const maxErrorMilliseconds = 500;
 const maxReloadMilliseconds = 5000;
@@ -233,8 +235,8 @@ test("killed workers end every stream with an error of its API, and neither the 
   // A clock on which each kill is two minutes after the last one, so that the model is never quarantined.
   let killed = 0;
   await using server = await startTestServer({
-    // Another system prompt makes it another model, although the weights are the same.
-    models: { victim: smol, neighbour: { ...smol, extras: { system: "Be brief" } } },
+    // Another template makes it another load, although the weights are the same.
+    models: { victim: smol, neighbour: { ...smol, extras: { template: "{{ .Prompt }}" } } },
     driver: await driverWith(new CrashBreaker(() => killed * 120_000)),
     limits: { sequences: endpoints.length },
   });
@@ -249,7 +251,7 @@ test("killed workers end every stream with an error of its API, and neither the 
   // The server runs in this process, so its exit would end the test.
   for (; killed < kills; killed += 1) {
     neighbour.phase = "undisturbed";
-    const undisturbed = endpoints.map((endpoint) => openStream(victim, endpoint, 40));
+    const undisturbed = endpoints.map((endpoint) => openStream(victim, endpoint, undisturbedTokens));
     expect(await readEndings(undisturbed)).toEqual(endings("complete"));
     neighbour.phase = "killing";
     const pid = victimPid(neighbourPid);

@@ -4,6 +4,7 @@ import { delimiter, join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { recordFigure } from "@hearth-and-keep/figures";
 import {
+  compileCacheEnvironment,
   findFreePort,
   makeTemporaryFolder,
   seededEnvironment,
@@ -42,6 +43,7 @@ beforeAll(async () => {
     HOME: folder.path,
     HEARTH_HOST: server.url,
     LANG: "C.UTF-8",
+    ...compileCacheEnvironment(),
     ...seededEnvironment,
   };
   for (const name of ["bash", "fish", "zsh"]) {

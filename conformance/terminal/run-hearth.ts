@@ -6,7 +6,12 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { type OwnedProcess, seededEnvironment, startProcess } from "@hearth-and-keep/test-servers";
+import {
+  compileCacheEnvironment,
+  type OwnedProcess,
+  seededEnvironment,
+  startProcess,
+} from "@hearth-and-keep/test-servers";
 import { program } from "./terminal-window.ts";
 
 export type CommandResult = {
@@ -26,7 +31,13 @@ export type RunOptions = {
 /** Runs one command without a terminal, as a script does. */
 export async function runHearth(args: readonly string[], options: RunOptions = {}): Promise<CommandResult> {
   const child = spawn(process.execPath, [options.program ?? program, ...args], {
-    env: { PATH: searchPath, LANG: "C.UTF-8", ...seededEnvironment, ...options.environment },
+    env: {
+      PATH: searchPath,
+      LANG: "C.UTF-8",
+      ...compileCacheEnvironment(),
+      ...seededEnvironment,
+      ...options.environment,
+    },
     ...(options.folder === undefined ? {} : { cwd: options.folder }),
     stdio: ["pipe", "pipe", "pipe"],
   });

@@ -24,9 +24,12 @@ const everyClient = {
     "python/python-clients",
   ],
 };
-/** One client per API in CI, where all of them run on the binding as well. */
+/**
+ * One client per API in CI, and of two APIs a small one: all of them run on the binding as well, and the rules of the
+ * engine port are tested on llama.cpp's own server too.
+ */
 const chosen = chooseSize({
-  ci: { clients: 3, suites: ["anthropic-npm", "ollama-npm", "openai-npm"] },
+  ci: { clients: 3, suites: ["ai-anthropic-npm", "langchain-ollama-npm", "openai-npm"] },
   show: everyClient,
   nightly: everyClient,
 });

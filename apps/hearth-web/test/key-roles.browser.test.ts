@@ -3,6 +3,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { abortRequests, mockJson, stallRequests } from "./every-screen/screen-state.ts";
 import { mockChatResponse, sendPrompt } from "./mock-chat-response.ts";
+import { mockUsage, ordinaryRows } from "./mock-usage.ts";
 import { startWebUi, type WebUiFixture } from "./web-ui-fixture.ts";
 
 const keys = { admin: "canary-admin-key", inference: "canary-inference-key" } as const;
@@ -16,7 +17,7 @@ type Screen = {
   /** Names of form controls and charts that only an admin key shows. */
   readonly forAdmins: readonly (string | RegExp)[];
   /** Names of controls that every key shows. */
-  readonly forAll: readonly string[];
+  readonly forAll: readonly (string | RegExp)[];
   /** What a key for inference reads instead. */
   readonly forInference: readonly string[];
 };
@@ -73,6 +74,14 @@ const screens: readonly Screen[] = [
     forAdmins: [/^Tokens per second/u, /^Requests(?! per)/u, /^Model memory/u, /^Requests per second/u],
     forAll: ["Loaded models"],
     forInference: ["Charts and request counts require an admin key."],
+  },
+  {
+    name: "Usage",
+    path: "/usage",
+    prepare: (page) => mockUsage(page, { rowsOf: ordinaryRows }),
+    forAdmins: [/^Tokens per key/u, "Usage by key"],
+    forAll: [/^Tokens per day/u, "7 days", "Download CSV"],
+    forInference: ["This is the usage of your API key. That of all keys requires an admin key."],
   },
   {
     name: "Connect",
@@ -135,7 +144,7 @@ async function openAs(role: Role, path = ""): Promise<Page> {
   return fixture.open(path, { httpCredentials: { username: "anybody", password: keys[role] } });
 }
 
-test.each(["/models", "/live", "/connect"])(
+test.each(["/models", "/live", "/usage", "/connect"])(
   "%s works if it is the first page that asks for the key",
   async (path) => {
     const page = await openAs("admin", path);

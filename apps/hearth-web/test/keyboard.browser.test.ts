@@ -3,10 +3,11 @@ import { KeyboardWalk } from "@hearth-and-keep/test-servers";
 import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { mockChatResponse } from "./mock-chat-response.ts";
+import { mockUsage, ordinaryRows } from "./mock-usage.ts";
 import { startWebUi, type WebUiFixture } from "./web-ui-fixture.ts";
 
 const flows: string[] = [];
-const neededFlows = 6;
+const neededFlows = 7;
 let fixture: WebUiFixture;
 let page: Page;
 let keys: KeyboardWalk;
@@ -98,4 +99,30 @@ test("by keyboard: deleting a model, first canceled, then confirmed", async () =
   await page.getByText("No models yet").waitFor();
   expect(await button("Delete tiny:latest").count()).toBe(0);
   flows.push("delete a model");
+});
+
+test("by keyboard: usage by period and model, its order, its tables and its file", async () => {
+  await mockUsage(page, { rowsOf: ordinaryRows });
+  await keys.tabTo(page.getByRole("link", { name: "Hearth" }));
+  await page.keyboard.press("4");
+  await page.getByRole("heading", { name: "Usage", exact: true }).waitFor();
+  await keys.press(button("24 hours"));
+  await page.getByRole("img", { name: /^Tokens per hour/u }).waitFor();
+  await keys.press(button("Model"));
+  await page.getByRole("img", { name: /^Tokens per model/u }).waitFor();
+  const [download] = await Promise.all([page.waitForEvent("download"), keys.press(button("Download CSV"))]);
+  expect(download.suggestedFilename()).toMatch(/\.csv$/u);
+  await keys.press(page.getByText("Tokens per hour as a table"));
+  await page.getByRole("region", { name: "Tokens per hour" }).waitFor();
+  await keys.press(button("Failed"));
+  expect(await page.getByRole("columnheader", { name: "Failed" }).getAttribute("aria-sort")).toBe(
+    "descending",
+  );
+  await page.setViewportSize({ width: 390, height: 800 });
+  const table = page.getByRole("region", { name: "Usage by model" });
+  await page.getByRole("heading", { name: "Usage", exact: true }).click();
+  await keys.tabTo(table);
+  await page.keyboard.press("ArrowRight");
+  await expect.poll(() => table.evaluate(({ scrollLeft }) => scrollLeft)).toBeGreaterThan(0);
+  flows.push("usage");
 });

@@ -5,6 +5,7 @@ import {
   byteSizeSetting,
   choiceSetting,
   durationSetting,
+  InvalidValueError,
   integerSetting,
   listSetting,
   readSettings,
@@ -15,6 +16,8 @@ import {
   type ValuesOf,
 } from "@hearth-and-keep/configuration";
 import { type EngineLocations, type EnginePreference, enginePreferences } from "./engines/engine-programs.ts";
+import { loadSettings } from "./load-settings.ts";
+import { retentionSettings } from "./retention-settings.ts";
 
 /** Settings of the commands that open the model store directly, without a server. */
 export const storeSettings = {
@@ -23,6 +26,16 @@ export const storeSettings = {
     defaultValue: "~/.hearth/models",
     maxLength: 4096,
     description: "folder to store models in; models of a local Ollama are served too, read-only",
+  }),
+} as const;
+
+/** Where "hearth keys" and the server find keys with limits. */
+export const keysDatabaseSettings = {
+  keysDatabase: secretSetting({
+    placeholder: "address",
+    maxLength: 4096,
+    description:
+      'database of the keys that "hearth keys" creates: postgres://… for several nodes, or a file; without it ~/.hearth/keys.sqlite, if it exists',
   }),
 } as const;
 
@@ -40,6 +53,14 @@ const accessSettings = {
     maxLength: 4096,
     description:
       "require one of several keys, one name:key per line, or name:key admin for a key that may also change models; names appear in the log",
+  }),
+  ...keysDatabaseSettings,
+  usageRetention: durationSetting({
+    placeholder: "time",
+    defaultValue: 90 * 86_400,
+    defaultText: "90d",
+    description:
+      "how long the usage of finished requests is kept in the database of the keys, e.g. 30d, 24h or forever; budgets do not depend on it",
   }),
   sharePromptCache: booleanSetting({
     description:
@@ -96,14 +117,14 @@ const schedulingSettings = {
     defaultValue: 64,
     min: 0,
     max: 100_000,
-    description: "maximum queued requests per model; further ones are rejected with a Retry-After header",
+    description: "maximum queued requests per model and key; further ones are rejected with Retry-After",
   }),
   maxQueueTotal: integerSetting({
     placeholder: "number",
     defaultValue: 512,
     min: 0,
     max: 100_000,
-    description: "maximum queued requests across all models",
+    description: "maximum queued requests across all models, apart from keys with few of them",
   }),
   keepAlive: durationSetting({
     placeholder: "time",
@@ -132,6 +153,13 @@ const schedulingSettings = {
     max: 1024,
     description: "CPU threads per model; 0 chooses automatically from the free cores",
   }),
+  speculation: choiceSetting<"off" | "auto">({
+    placeholder: "mode",
+    defaultValue: "off",
+    choices: ["off", "auto"],
+    description:
+      "guess tokens that repeat the request's own text and verify several at once: auto where that is faster, or off",
+  }),
 } as const;
 
 /** Where engines are installed and searched for. */
@@ -148,6 +176,20 @@ export const engineLocationSettings = {
     maxLength: 4096,
     description: "path of llama.cpp's llama-server; without it, the PATH is searched",
   }),
+  gpuDevices: {
+    ...textSetting({
+      placeholder: "numbers",
+      defaultValue: undefined,
+      maxLength: 64,
+      description:
+        "GPUs that the vulkan and cuda engines use, as their driver numbers them, e.g. 0 or 0,1; a software device only if it is listed",
+    }),
+    defaultText: "all",
+    parse: (text: string) => {
+      if (/^\d{1,3}(?:,\d{1,3}){0,15}$/u.test(text)) return text;
+      throw new InvalidValueError(`must be numbers separated by commas; got "${text}"`);
+    },
+  },
 } as const;
 
 /** The engine that runs local models. */
@@ -158,7 +200,7 @@ const engineSettings = {
       defaultValue: "auto",
       choices: enginePreferences,
       description:
-        "engine that runs models: binding, llama-server, xllamacpp, or auto for the fastest one that passes its self-test",
+        "engine that runs models: binding, llama-server, xllamacpp, vulkan, cuda, or auto for a GPU that passes its self-test, else the fastest engine",
     }),
     // Unset differs from auto: unset uses the choice stored by `hearth engine use`.
     defaultValue: undefined,
@@ -214,6 +256,10 @@ const remoteEngineSettings = {
     description:
       "TOML file that lists remote engines and the models they serve; see docs/hearth/deployment.md for the format",
   }),
+  noRemote: booleanSetting({
+    description:
+      "refuse models whose engines are outside your own network, so that no prompt leaves it; see docs/hearth/deployment.md",
+  }),
   drainSeconds: integerSetting({
     placeholder: "seconds",
     defaultValue: 0,
@@ -224,60 +270,22 @@ const remoteEngineSettings = {
   }),
 } as const;
 
-/** Responses and conversations that later requests can continue. */
-const responseStoreSettings = {
-  maxStoredResponses: integerSetting({
-    placeholder: "number",
-    defaultValue: 512,
-    min: 0,
-    max: 100_000,
-    description:
-      "responses and conversations of the Responses API kept per key, for requests that continue them by id; 0 stores none",
-  }),
-  responseMemory: byteSizeSetting({
-    placeholder: "size",
-    defaultText: "64MiB",
-    description: "memory for the stored responses of each key; the least recently used one is deleted first",
-  }),
-  responseMemoryTotal: byteSizeSetting({
-    placeholder: "size",
-    defaultText: "256MiB",
-    description: "memory for the stored responses of all keys together",
-  }),
-  responseIdle: durationSetting({
-    placeholder: "time",
-    defaultValue: 86_400,
-    defaultText: "24h",
-    description: "how long a stored response is kept after it was last used, e.g. 30m, 24h or forever",
-  }),
-  responseFolder: textSetting({
-    placeholder: "folder",
-    defaultValue: undefined,
-    maxLength: 4096,
-    description:
-      "also store responses in this folder, so that they survive a restart; encrypted with a key of this machine, one folder per server",
-  }),
-} as const;
-
-/** Requests that run in the background, and the files of their requests and results. */
-const batchSettings = {
-  maxBatches: integerSetting({
-    placeholder: "number",
-    defaultValue: 100,
-    min: 0,
-    max: 10_000,
-    description: "batches of the OpenAI API, and of the Anthropic API, kept per key; 0 accepts none",
-  }),
-  batchMemory: byteSizeSetting({
-    placeholder: "size",
-    defaultText: "64MiB",
-    description: "memory for the batches and uploaded files of each key",
-  }),
-  batchMemoryTotal: byteSizeSetting({
-    placeholder: "size",
-    defaultText: "256MiB",
-    description: "memory for the batches and uploaded files of all keys together",
-  }),
+/** Where spans of requests are sent. */
+const tracingSettings = {
+  otlpEndpoint: {
+    ...textSetting({
+      placeholder: "url",
+      defaultValue: undefined,
+      maxLength: 2048,
+      description:
+        "OpenTelemetry collector that receives a span per inference request over OTLP/HTTP, e.g. http://127.0.0.1:4318; never prompts or outputs. OTEL_EXPORTER_OTLP_ENDPOINT works too",
+    }),
+    parse: (text: string) => {
+      const { protocol = "", username = "", password = "" } = URL.parse(text) ?? {};
+      if (/^https?:$/u.test(protocol) && username + password === "" && text.length <= 2048) return text;
+      throw new InvalidValueError("must be an http or https URL without a user name or password");
+    },
+  },
 } as const;
 
 /** All settings of `hearth serve`. Its help text and the settings page are generated from this. */
@@ -294,25 +302,36 @@ export const serveSettings = {
   ...accessSettings,
   ...requestSettings,
   ...schedulingSettings,
+  ...loadSettings,
   ...engineSettings,
   ...transferSettings,
   ...imageSettings,
-  ...responseStoreSettings,
-  ...batchSettings,
+  ...retentionSettings,
   ...remoteEngineSettings,
+  ...tracingSettings,
 } as const;
 
 export type ServeConfig = ValuesOf<typeof serveSettings>;
 
 export function readServeConfig(flags: Flags, filePath: string | undefined): ServeConfig {
-  const environment = splitVariable(withHubToken(process.env));
-  return readSettings(serveSettings, { prefix: "HEARTH", flags: splitFlag(flags), environment, filePath });
+  const environment = splitVariable(withStandardNames(process.env));
+  const known = splitFlag(withNegation(flags));
+  return readSettings(serveSettings, { prefix: "HEARTH", flags: known, environment, filePath });
 }
 
-/** `HF_TOKEN` is the variable of Hugging Face's own tools, so it is often set already. */
-function withHubToken(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const { HF_TOKEN: token } = environment;
-  return token === undefined || token === "" ? environment : { HEARTH_HUB_TOKEN: token, ...environment };
+/** The parser of flags reads `--no-remote` as the negation of a flag `--remote`. */
+function withNegation({ remote, ...flags }: Flags): Flags {
+  return remote === false ? { ...flags, noRemote: true } : flags;
+}
+
+/** The variables of Hugging Face's and OpenTelemetry's own tools are often set already. */
+function withStandardNames(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const { HF_TOKEN: token, OTEL_EXPORTER_OTLP_ENDPOINT: endpoint } = environment;
+  return {
+    ...(token === undefined || token === "" ? {} : { HEARTH_HUB_TOKEN: token }),
+    ...(endpoint === undefined || endpoint === "" ? {} : { HEARTH_OTLP_ENDPOINT: endpoint }),
+    ...environment,
+  };
 }
 
 /** Client commands accept `host:port` and URLs in HEARTH_HOST; `serve` accepts them too, as both share an environment. */
@@ -337,6 +356,10 @@ function splitAddress(address: string): { readonly host?: string; readonly port?
   return { host: host.replaceAll(/[[\]]/gu, ""), ...(port === undefined ? {} : { port }) };
 }
 
+export function readKeysConfig(flags: Flags): ValuesOf<typeof keysDatabaseSettings> {
+  return readSettings(keysDatabaseSettings, { prefix: "HEARTH", flags, environment: process.env });
+}
+
 export function readStoreConfig(flags: Flags): ValuesOf<typeof storeSettings> {
   return readSettings(storeSettings, { prefix: "HEARTH", flags, environment: process.env });
 }
@@ -345,14 +368,19 @@ export function readStoreConfig(flags: Flags): ValuesOf<typeof storeSettings> {
 export function readEngineLocations(
   flags: Readonly<Partial<Record<keyof typeof engineLocationSettings, string | undefined>>>,
 ): EngineLocations {
-  const { enginesFolder, llamaServer } = readSettings(engineLocationSettings, {
+  const { enginesFolder, llamaServer, gpuDevices } = readSettings(engineLocationSettings, {
     prefix: "HEARTH",
-    flags: { enginesFolder: flags.enginesFolder, llamaServer: flags.llamaServer },
+    flags: {
+      enginesFolder: flags.enginesFolder,
+      llamaServer: flags.llamaServer,
+      gpuDevices: flags.gpuDevices,
+    },
     environment: process.env,
   });
   return {
     folder: enginesFolder.replace(/^~(?=\/)/u, homedir()),
     llamaServer,
+    gpuDevices,
     searchPath: (process.env["PATH"] ?? "").split(delimiter).filter((folder) => folder !== ""),
   };
 }

@@ -7,7 +7,9 @@ import type { StoredFile } from "./batches/stored-file.ts";
 import type { OpenAIBatch } from "./dialects/openai/batches/openai-batch.ts";
 import type { ReasoningSeal } from "./dialects/openai/responses/reasoning-seal.ts";
 import type { ResponseStore } from "./dialects/openai/responses/response-store.ts";
+import type { CountTokens } from "./generation/run-generation.ts";
 import type { FetchImage } from "./images/fetch-image.ts";
+import type { UsageLedger } from "./key-store/usage-ledger.ts";
 import type { Metrics } from "./metrics.ts";
 import type { AliasStore } from "./models/aliases/alias-store.ts";
 import type { Catalog } from "./models/catalog.ts";
@@ -36,6 +38,8 @@ export type HearthDependencies = {
   readonly openaiBatches: KeyedStore<OpenAIBatch>;
   /** Uploaded files, and the results of batches of the OpenAI API. */
   readonly files: KeyedStore<StoredFile>;
+  /** What finished requests have used; absent unless keys are in a database. */
+  readonly ledger?: Pick<UsageLedger, "sumUsage" | "listUsage">;
   /** Encrypts reasoning that clients keep. */
   readonly reasoningSeal: ReasoningSeal;
   /** Absent unless image hosts are configured. */
@@ -48,4 +52,7 @@ export type HearthDependencies = {
 export type ReadPdf = (bytes: Uint8Array, signal: AbortSignal) => Promise<string>;
 
 /** An authenticated request whose body matches the schema of its route. */
-export type HearthRequest<Body = unknown> = HttpRequest<Actor, Body>;
+export type HearthRequest<Body = unknown> = HttpRequest<Actor, Body> & {
+  /** Present if tokens of its key are counted. */
+  readonly countTokens?: CountTokens;
+};

@@ -10,7 +10,12 @@ import {
 import { type EngineSetupFailure, formatEngineSetupFailure } from "./engines/engine-programs.ts";
 import type { SamplingFailure } from "./generation/sampling.ts";
 import type { ModelfileFailure } from "./models/create/parse-modelfile.ts";
-import type { ModelFailure, StoreFolderFailure, TransferFailure } from "./models/model-failure.ts";
+import type {
+  ModelFailure,
+  RemoteRefusal,
+  StoreFolderFailure,
+  TransferFailure,
+} from "./models/model-failure.ts";
 import type { SchedulingFailure } from "./scheduling/failures.ts";
 import { exitCodes } from "./terminal/exit-codes.ts";
 
@@ -20,6 +25,7 @@ export type CommandFailure =
   | { readonly kind: "file-missing"; readonly file: string }
   | { readonly kind: "log-file-unusable"; readonly file: string; readonly reason: string }
   | { readonly kind: "response-folder-unusable"; readonly folder: string; readonly reason: string }
+  | { readonly kind: "prompt-cache-unusable"; readonly folder: string; readonly reason: string }
   | StoreFolderFailure
   | EngineSetupFailure
   | ModelfileFailure
@@ -39,6 +45,20 @@ export type RequestFailure =
   /** The key is for inference only. */
   | { readonly kind: "admin-key-required" }
   | { readonly kind: "site-forbidden"; readonly header: "host" | "origin" }
+  /** A limit per minute, or of requests at the same time, that the key has reached. */
+  | {
+      readonly kind: "rate-limited";
+      readonly limit: "requests" | "tokens" | "concurrent requests";
+      readonly maximum: number;
+      readonly retryAfterSeconds: number;
+    }
+  /** The tokens of the key for a day or a month are used up, or reserved by its running requests. */
+  | {
+      readonly kind: "budget-exhausted";
+      readonly period: "day" | "month";
+      readonly maximum: number;
+      readonly retryAfterSeconds: number;
+    }
   | { readonly kind: "capability-missing"; readonly model: string; readonly capability: string }
   /** An id that this key has nothing stored under. `field` names it, unless it is in the URL. */
   | {
@@ -54,6 +74,7 @@ export type RequestFailure =
   /** There is no memory for another large body, or the client stopped reading while others wait for its slot. */
   | { readonly kind: "server-busy"; readonly retryAfterSeconds: number }
   | ModelFailure
+  | RemoteRefusal
   | SamplingFailure
   | SchedulingFailure
   /** A bug in this server. Its details are logged and never sent to the client. */
@@ -108,8 +129,16 @@ const nextSteps: Readonly<Partial<Record<CommandFailure["kind"], string>>> = {
     "choose another folder with --models or HEARTH_MODELS, or fix the permissions of this one",
   "response-folder-unusable":
     "fix the permissions, or choose another folder with --response-folder; without it, responses are kept in memory",
+  "prompt-cache-unusable":
+    "fix the permissions, or choose another folder with --prompt-cache-dir; without it, prompts are evaluated again",
   "log-file-unusable": "choose another file with --log-file, or omit it to log to the terminal",
 };
+
+const folderContents = {
+  "response-folder-unusable": "responses",
+  "prompt-cache-unusable": "evaluated prompts",
+  "store-folder-unusable": "models",
+} as const;
 
 function messageOf(failure: CommandFailure): string {
   switch (failure.kind) {
@@ -120,12 +149,13 @@ function messageOf(failure: CommandFailure): string {
     case "log-file-unusable":
       return `Cannot write the log to "${failure.file}": ${failure.reason}`;
     case "response-folder-unusable":
-      return `Cannot store responses in "${failure.folder}": ${failure.reason}`;
+    case "prompt-cache-unusable":
     case "store-folder-unusable":
-      return `Cannot store models in "${failure.folder}": ${failure.reason}`;
+      return `Cannot store ${folderContents[failure.kind]} in "${failure.folder}": ${failure.reason}`;
     case "tool-missing":
     case "tool-failed":
     case "engine-missing":
+    case "self-test-failed":
       return formatEngineSetupFailure(failure);
     case "modelfile-invalid":
       return `Cannot read line ${failure.line} of the Modelfile: ${failure.reason}`;

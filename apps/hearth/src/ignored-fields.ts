@@ -1,6 +1,7 @@
 import type { TSchema } from "typebox";
 import type { HearthRequest } from "./dependencies.ts";
 import { ignoredHeader } from "./ignored-header.ts";
+import { loadOptionNames } from "./load-settings.ts";
 import type { HearthRoute } from "./routes.ts";
 
 /** Headers of official clients about accounts that a local server does not have. */
@@ -40,7 +41,12 @@ export function reportIgnoredFields(row: HearthRoute): HearthRoute {
 /** Has an effect only if an admin sends it. */
 function adminFields({ actor, body }: Pick<HearthRequest, "actor" | "body">): readonly string[] {
   if (actor.role === "admin") return [];
-  return presentFields(body).flatMap(([name]) => (name === "keep_alive" ? [name] : []));
+  const options = new Map(presentFields(body)).get("options");
+  const present = new Set(presentFields(options).map(([name]) => name));
+  return [
+    ...presentFields(body).flatMap(([name]) => (name === "keep_alive" ? [name] : [])),
+    ...loadOptionNames.filter((name) => present.has(name)).map((name) => `options.${name}`),
+  ];
 }
 
 /** The fields of a schema, with the fields of each that is an object or a list of objects. */

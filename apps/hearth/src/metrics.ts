@@ -11,6 +11,8 @@ type RequestMetrics = {
   readonly promptTokens?: unknown;
   readonly cachedTokens?: unknown;
   readonly outputTokens?: unknown;
+  readonly guessedTokens?: unknown;
+  readonly acceptedTokens?: unknown;
   readonly queueMilliseconds?: unknown;
   readonly firstTokenMilliseconds?: unknown;
 };
@@ -45,7 +47,7 @@ export function createMetrics(
   const tokens = new Counter({
     ...named(
       "tokens_total",
-      "Prompt tokens processed, prompt tokens found in the cache, and output tokens generated",
+      "Prompt tokens processed, prompt tokens found in the cache, output tokens generated, tokens guessed ahead, and guesses the model accepted",
     ),
     labelNames: ["kind"],
   });
@@ -86,12 +88,14 @@ export function createMetrics(
 
 function countTokens(
   counter: Counter<"kind">,
-  { promptTokens, cachedTokens, outputTokens }: RequestMetrics,
+  { promptTokens, cachedTokens, outputTokens, guessedTokens, acceptedTokens }: RequestMetrics,
 ): void {
   for (const [kind, count] of Object.entries({
     prompt: promptTokens,
     cached: cachedTokens,
     output: outputTokens,
+    guessed: guessedTokens,
+    accepted: acceptedTokens,
   }))
     if (typeof count === "number") counter.inc({ kind }, count);
 }
@@ -120,6 +124,11 @@ function registerGauges(scheduler: Pick<Scheduler, "queueLengths" | "running">, 
       "models_memory_bytes",
       "Memory used by loaded models",
       () => sum(scheduler.running().map(({ memoryBytes }) => memoryBytes)),
+    ],
+    [
+      "models_peak_memory_bytes",
+      "Most memory that the processes of loaded models have used, as measured",
+      () => sum(scheduler.running().map(({ description }) => description.measuredMemory?.peakBytes ?? 0)),
     ],
   ];
   for (const [name, help, value] of gauges) addGauge(named(name, help), value);

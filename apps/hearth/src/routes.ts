@@ -31,6 +31,7 @@ import { handleChat } from "./dialects/ollama/generation/chat.ts";
 import { handleGenerate } from "./dialects/ollama/generation/generate.ts";
 import { handleCopy, handleDelete, handlePs, handleShow, handleTags } from "./dialects/ollama/models.ts";
 import { handleRender, handleTokenize } from "./dialects/ollama/prompts.ts";
+import { handleQueue } from "./dialects/ollama/queue.ts";
 import {
   aliasRequest,
   chatRequest,
@@ -110,6 +111,7 @@ import {
 import { handleTranscriptions } from "./dialects/openai/transcriptions/transcriptions.ts";
 import { handleMetrics, handleOpenApiDocument, handleOpenApiPage } from "./openapi/handlers.ts";
 import type { Protocol } from "./protocol.ts";
+import { handleUsage, handleUsageRequests, usageQuery, usageRequestsQuery } from "./usage/handlers.ts";
 import { handleWebUi, handleWebUiFile, redirectBrowsers } from "./web-ui/handlers.ts";
 
 /** One row of the route table. Every route requires an API key when the server has any. */
@@ -137,6 +139,9 @@ export const routes: readonly HearthRoute[] = [
   { method: "GET",    path: "/api/status",                   protocol: ollama,    handle: handleStatus },
   { method: "GET",    path: "/api/tags",                     protocol: ollama,    handle: handleTags },
   { method: "GET",    path: "/api/ps",                       protocol: ollama,    handle: handlePs },
+  { method: "GET",    path: "/api/queue",                    protocol: ollama,    handle: handleQueue },
+  { method: "GET",    path: "/api/usage",                    protocol: ollama,    ...accepts({ query: usageQuery }, handleUsage) },
+  { method: "GET",    path: "/api/usage/requests",           protocol: ollama,    ...accepts({ query: usageRequestsQuery }, handleUsageRequests) },
   { method: "POST",   path: "/api/show",                     protocol: ollama,    ...accepts({ body: showRequest }, handleShow) },
   { method: "POST",   path: "/api/generate",                 protocol: ollama,    ...accepts({ body: generateRequest, maxBodyBytes: maxBodyBytesWithImages }, handleGenerate) },
   { method: "POST",   path: "/api/chat",                     protocol: ollama,    ...accepts({ body: chatRequest, maxBodyBytes: maxBodyBytesWithImages }, handleChat) },

@@ -23,7 +23,11 @@ import { isClientDisconnect, toRequestFailure } from "./failures.ts";
 import { reportIgnoredFields } from "./ignored-fields.ts";
 import { createOpenApiDocument, type OpenApiDocuments } from "./openapi/create-document.ts";
 import type { Protocol } from "./protocol.ts";
+import { reportPosition } from "./queue-notices.ts";
 import { type HearthRoute, maxBodyBytesWithImages, routes } from "./routes.ts";
+import type { LoadRequest } from "./scheduling/load-request.ts";
+import { bindRequests } from "./scheduling/scheduler.ts";
+import type { Tracing } from "./tracing/open-tracing.ts";
 
 /** Fields that Hearth may log. */
 export const logFields = [
@@ -36,11 +40,15 @@ export const logFields = [
   "promptTokens",
   "cachedTokens",
   "outputTokens",
+  "guessedTokens",
+  "acceptedTokens",
   "queueMilliseconds",
   "loadMilliseconds",
   "firstTokenMilliseconds",
   "tokensPerSecond",
   "stopReason",
+  "runsOn",
+  "traceId",
   "droppedMessages",
   "skippedBlocks",
   "droppedTools",
@@ -65,21 +73,26 @@ export type ServerDependencies = Omit<HearthDependencies, keyof OwnDependencies>
   readonly logger: HearthLogger;
   readonly access: Access;
   readonly batchLimits?: Partial<BatchLimits>;
+  /** Checks what stored keys may do before a route handles their requests. */
+  readonly guardRoute?: (row: HearthRoute) => HearthRoute;
+  /** Absent unless an endpoint for traces is configured. */
+  readonly tracing?: Tracing;
   /** Plain HTTP without a proxy by default. */
   readonly transport?: Transport;
 };
 
 /** Hearth as an HTTP server: the route table with authentication, error mapping, logs and metrics. */
-export function createModelServer({ transport, ...options }: ServerDependencies): HttpService {
-  const { logger, access, metrics, responses } = options;
-  const rows = routes.map(reportIgnoredFields);
+export function createModelServer({ transport, guardRoute, ...options }: ServerDependencies): HttpService {
+  const { logger, access, metrics, responses, tracing } = options;
+  const unguarded = routes.map(reportIgnoredFields).map(takeTurnsByKey);
+  const rows = guardRoute === undefined ? unguarded : unguarded.map(guardRoute);
   const onError = (error: unknown, head: RequestHead): void => {
     if (isClientDisconnect(error) || toRequestFailure(error).kind !== "internal-error") return;
     logDefect(logger, error, head);
   };
   const recordRequest = (record: RequestRecord): void => {
     metrics.countRequest(record);
-    logger.info("Request completed", record);
+    logger.info("Request completed", { ...record, ...tracing?.recordRequest(record) });
   };
   const batches = createBatches((call, signal) => callRoute(call, signal), options.batchLimits);
   const { maxBatches, maxFiles } = batches.limits;
@@ -102,7 +115,10 @@ export function createModelServer({ transport, ...options }: ServerDependencies)
     contentEncodings: ["gzip", "zstd"],
     // People pause a program that streams, for example in a debugger.
     unreadMilliseconds: 300_000,
-    authenticate: (head, row) => authenticate(head, access, row?.role),
+    authenticate: (head, row) => {
+      tracing?.continueTrace(head);
+      return authenticate(head, access, row?.role);
+    },
     handlePreflight: (head) => handlePreflight(head, access),
     addHeaders: (head) => crossOriginHeaders(head, access),
     ...transport,
@@ -118,6 +134,26 @@ export function createModelServer({ transport, ...options }: ServerDependencies)
     close: (graceSeconds) => {
       batches.close();
       return service.close(graceSeconds);
+    },
+  };
+}
+
+/** The same route, whose requests to models take turns with those of other keys. */
+function takeTurnsByKey(row: HearthRoute): HearthRoute {
+  const { handle } = row;
+  return {
+    ...row,
+    handle: (request, dependencies) => {
+      const { keyName, keyId = keyName, priority = 0 } = request.actor;
+      const onQueued: LoadRequest["onQueued"] = (queuePosition) => reportPosition(request, queuePosition);
+      const fields = { owner: { id: keyId, priority }, onQueued };
+      return handle(request, {
+        ...dependencies,
+        // Most routes do not use it.
+        get scheduler() {
+          return bindRequests(dependencies.scheduler, fields);
+        },
+      });
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { Conversation, Message } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
-import { hasLooseTimingBounds } from "@hearth-and-keep/figures";
+import { hasLooseTimingBounds, startProcessorClock } from "@hearth-and-keep/figures";
 import { expect, test } from "vitest";
 import { defaultTemplateLimits } from "./budget.ts";
 import { parseChatTemplate } from "./chat-template.ts";
@@ -62,9 +62,9 @@ test.for<[what: string, source: string, reason: string]>([
   ["is too long", "x".repeat(limits.sourceCharacters + 1), `limit of ${limits.sourceCharacters} characters`],
   ["tries to access JavaScript", "{{ [].constructor.constructor('return process')() }}", "it calls"],
 ])("a template that %s is rejected within a second", ([, source, reason]) => {
-  const started = performance.now();
+  const elapsed = startProcessorClock();
   expect(rejectionReason(source)).toContain(reason);
-  expect(performance.now() - started).toBeLessThan(maxRejectionMilliseconds);
+  expect(elapsed()).toBeLessThan(maxRejectionMilliseconds);
 });
 
 test.for<[what: string, source: string, prompt: string]>([

@@ -11,6 +11,7 @@ export { serverSettings } from "./server-settings.ts";
 export {
   booleanSetting,
   choiceSetting,
+  InvalidValueError,
   integerSetting,
   listSetting,
   secretSetting,

@@ -5,8 +5,8 @@ import { createPdfReader } from "./pdf-reader.ts";
 import { createHostilePdfs, type HostilePdf } from "./test/hostile-pdfs.ts";
 import { textDocument } from "./test/write-pdf.ts";
 
-/** In CI every kind twice. */
-const count = chooseSize({ ci: 46, show: 300, nightly: 300 });
+/** In CI every kind once. */
+const count = chooseSize({ ci: 23, show: 300, nightly: 300 });
 const seconds = chooseSize({ ci: 2, show: 5, nightly: 20 });
 /** The process is started before and has exited after the time limit; both take longer on a busy machine. */
 const settleSeconds = seconds + 10;

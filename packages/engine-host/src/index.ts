@@ -11,7 +11,13 @@ export { FreeCores } from "./free-cores.ts";
 export { failureForOthers, failureForSuspects, GrammarBreaker } from "./grammar-breaker.ts";
 export { listModelFiles, memoryLimitForPlan } from "./memory/estimate-memory.ts";
 export { createMemoryCgroup, type MemoryCgroup, removeStaleCgroups } from "./memory/memory-cgroup.ts";
-export { observeAllocations, type UnusedMemory } from "./memory/unused-memory.ts";
+export { createSharedFile, type SharedFile, sharedFileDescriptor } from "./memory/shared-file.ts";
+export {
+  measureOwnMemory,
+  observeAllocations,
+  observeMappings,
+  type UnusedMemory,
+} from "./memory/unused-memory.ts";
 export { exitFailure, type ProcessExit, waitForExit } from "./process-exit.ts";
 export { type RunningClock, startRunningClock } from "./running-clock.ts";
 export { inspectMachine, type Machine, nobodyUserId } from "./sandbox/machine.ts";

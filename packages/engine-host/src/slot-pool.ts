@@ -52,6 +52,10 @@ export class SlotPool<Resource> {
     return this.#slots.filter((slot) => !slot.isBusy).length;
   }
 
+  get isIdle(): boolean {
+    return this.#slots.every((slot) => !slot.isBusy);
+  }
+
   get waitingRequests(): number {
     return this.#queue.length;
   }
@@ -79,9 +83,23 @@ export class SlotPool<Resource> {
     });
   }
 
+  /** Leases a slot for something other than a request: it keeps its age. `choose` gets the free ones, oldest first. */
+  reserve(
+    choose: (free: readonly Slot<Resource>[]) => Slot<Resource> | undefined,
+  ): Slot<Resource> | undefined {
+    const free = this.#slots.filter((each) => !each.isBusy);
+    const slot = choose(free.toSorted((a, b) => a.usedAt - b.usedAt));
+    if (slot !== undefined) slot.isBusy = true;
+    return slot;
+  }
+
   release(slot: Slot<Resource>): void {
-    slot.isBusy = false;
     slot.usedAt = performance.now();
+    this.endReservation(slot);
+  }
+
+  endReservation(slot: Slot<Resource>): void {
+    slot.isBusy = false;
     const next = this.#queue.shift();
     if (next === undefined) return;
     const best = this.#findBestFree(next.request) ?? slot;

@@ -14,12 +14,16 @@ export type LoadPlan = {
   readonly gpuLayers?: number;
   readonly cacheType?: "f16" | "q8_0" | "q4_0";
   readonly flashAttention?: boolean;
+  /** Prompt tokens per batch; absent lets the driver choose. */
+  readonly batchTokens?: number;
   readonly memoryMap?: boolean;
   readonly adapters?: readonly { readonly path: string; readonly scale: number }[];
   readonly projectorPath?: string;
   /** A Go template, for a model file without a Jinja template. */
   readonly goTemplate?: string;
   readonly threads?: number;
+  /** Whether to guess tokens ahead and verify several at once, where that is faster; absent means `off`. */
+  readonly speculation?: "off" | "auto";
   readonly purpose: "generate" | "embed" | "rank";
 };
 
@@ -31,7 +35,11 @@ export type LoadOptions = {
   readonly onSequencesChange?: () => void;
 };
 
-export type EngineDriver = { load(plan: LoadPlan, options: LoadOptions): Promise<Engine> };
+export type EngineDriver = {
+  load(plan: LoadPlan, options: LoadOptions): Promise<Engine>;
+  /** Whether `gpuLayers` has an effect; absent if it has none. */
+  readonly usesGpu?: boolean;
+};
 
 export type Engine = AsyncDisposable & {
   describe(): EngineDescription;
@@ -68,12 +76,20 @@ export type EngineRequest = {
   readonly logProbabilities?: number;
   /** Cached prompts are shared only within a partition: one per API key, or one for all clients if so configured. */
   readonly cachePartition: string;
+  /** The name of the API key that sent the request, for engines that share their time fairly between callers. */
+  readonly caller?: string;
+  /** Called with the address of the remote engine that responds; never by engines of this machine. */
+  readonly onAddress?: (address: string) => void;
 };
 
 export type EmbedRequest = {
   readonly texts: readonly string[];
   /** Whether to truncate a text that exceeds the context; otherwise it fails with `prompt-too-long`. */
   readonly truncates: boolean;
+  /** Texts are limited to this much context; absent means what is loaded. */
+  readonly contextTokens?: number;
+  /** As for a generation. */
+  readonly onAddress?: (address: string) => void;
 };
 
 export type Embeddings = { readonly vectors: readonly Float32Array[]; readonly tokens: number };
@@ -93,16 +109,33 @@ export type EngineDescription = {
   readonly threads: number;
   /** The GPU backend, e.g. "cuda" or "vulkan"; false when only the CPU is used. */
   readonly gpu: string | false;
+  /** The name of the GPU, as its driver reports it. */
+  readonly gpuDevice?: string;
+  /** What the model and its context occupy in the memory of the GPU. */
+  readonly gpuBytes?: number;
+  /** Why the model runs on the CPU although a GPU was to be used. */
+  readonly gpuFailure?: string;
   readonly memoryBytes: { readonly model: number; readonly context: number };
+  /** What the operating system counts for the engine's process; absent if it runs elsewhere. */
+  readonly measuredMemory?: MeasuredMemory;
   /** Whether `generate` separates thinking and tool calls itself; otherwise `generation/` does. */
   readonly splitsEvents: boolean;
   /** Whether `generate` applies `maxReasoningTokens`. If `splitsEvents`, nothing else can. */
   readonly limitsReasoning?: boolean;
   readonly canFillInTheMiddle: boolean;
+  /** Whether `embed` works although the model was loaded to generate. */
+  readonly embedsBesideGeneration?: boolean;
   readonly canSeeImages: boolean;
   readonly canHearAudio: boolean;
   /** What protects the machine from the engine, in one line; absent if another machine runs it. */
   readonly protection?: string;
+};
+
+export type MeasuredMemory = {
+  /** Now. */
+  readonly residentBytes: number;
+  /** The most since it was started. */
+  readonly peakBytes: number;
 };
 
 export type TemplateCapabilities = {
@@ -121,6 +154,8 @@ export type EngineFailure =
   | { readonly kind: "sandbox-unavailable"; readonly reason: string }
   | { readonly kind: "engine-crashed"; readonly exitCode: number | null; readonly signal: string | null }
   | { readonly kind: "engine-hung"; readonly seconds: number }
+  /** The GPU cannot be used, or was lost while the model ran on it. The next load runs on the CPU. */
+  | { readonly kind: "gpu-failed"; readonly reason: string }
   /** The request's grammar stalled the engine; the model is not at fault. */
   | { readonly kind: "grammar-too-slow"; readonly seconds: number }
   /** The request's grammar has stalled the engine before. */

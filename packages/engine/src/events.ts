@@ -49,6 +49,9 @@ export type Usage = {
   /** Prompt tokens that were reused from the cache. */
   readonly cachedTokens: number;
   readonly outputTokens: number;
+  /** Output tokens that were guessed ahead, and those of them that the model chose itself. Absent without guesses. */
+  readonly guessedTokens?: number;
+  readonly acceptedTokens?: number;
 };
 
 export type Timings = { readonly promptMilliseconds: number; readonly outputMilliseconds: number };

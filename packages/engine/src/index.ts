@@ -28,6 +28,7 @@ export type {
   EngineRequest,
   LoadOptions,
   LoadPlan,
+  MeasuredMemory,
   TemplateCapabilities,
 } from "./engine.ts";
 export type {

@@ -5,4 +5,5 @@
  * Imported by tests, benchmarks, claims and CI, never by shipped code.
  */
 export { chooseSize, hasLooseTimingBounds, type Scale, scale } from "./config.ts";
+export { startProcessorClock } from "./processor-clock.ts";
 export { type Figure, readFigures, recordFigure } from "./record-figure.ts";

@@ -30,8 +30,8 @@ type MutantStatistics = {
 };
 
 const seed = 20_261_115;
-const flips = chooseSize({ ci: 3000, show: 10_000, nightly: 100_000 });
-const structural = chooseSize({ ci: 3000, show: 10_000, nightly: 100_000 });
+const flips = chooseSize({ ci: 1000, show: 10_000, nightly: 100_000 });
+const structural = chooseSize({ ci: 1000, show: 10_000, nightly: 100_000 });
 const cutsPerFile = scale === "nightly" ? Number.POSITIVE_INFINITY : 400;
 const testMilliseconds = scale === "nightly" ? 1_200_000 : 180_000;
 const maxMilliseconds = 10_000;

@@ -30,12 +30,15 @@ export const failureCodes = [
   "keys-conflict",
   "admin-key-required",
   "site-forbidden",
+  "rate-limited",
+  "budget-exhausted",
   // Stored models.
   "name-invalid",
   "digest-invalid",
   "digest-mismatch",
   "model-not-found",
   "model-remote",
+  "remote-models-disabled",
   "model-on-remote-engine",
   "model-source-missing",
   "model-file-invalid",
@@ -64,6 +67,7 @@ export const failureCodes = [
   "sandbox-unavailable",
   "engine-crashed",
   "engine-hung",
+  "gpu-failed",
   "engine-unloaded",
   "engines-unavailable",
   // A bug in the server; the log has the details.

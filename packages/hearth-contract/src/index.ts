@@ -1,7 +1,7 @@
 /**
  * @module
  * What Hearth's server and its own clients agree on beyond the three public APIs: the machine-readable code of every
- * error of `/api/*`, the fields beside it, the next step to suggest for it, the roles of API keys, and the settings that
+ * error of `/api/*`, the fields beside it, the next step to suggest for it, the comments of a stream that waits, the roles of API keys, and the settings that
  * point other programs at a server.
  * Imported by the server, the terminal commands and the web UI, so it also runs in a browser.
  */
@@ -34,3 +34,4 @@ export {
   type SettingsBlock,
   toObject,
 } from "./programs/render-settings.ts";
+export { readStreamNotice, type StreamNotice } from "./stream-notice.ts";

@@ -1,7 +1,9 @@
+import { isUtf8 } from "node:buffer";
 import { promisify } from "node:util";
 import { constants, gunzip, zstdDecompress } from "node:zlib";
 import { findExceededLimit } from "@hearth-and-keep/bounded-json";
 import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { Route } from "./route.ts";
 
 /** Passed to `toErrorResponse` when a body cannot be read. */
 export class BodyError extends Error {
@@ -40,7 +42,14 @@ type ParsingOptions = {
  * object's prototype are rejected by the parser.
  */
 export function parseJsonBodies(server: FastifyInstance, options: ParsingOptions): void {
-  const parse = replaceParsers(server);
+  const parseJson = replaceParsers(server);
+  const parse: ParseBody = (request, bytes, done) => {
+    const textBody = textBodies.get(request);
+    if (textBody === undefined || bytes.subarray(0, 1024).toString("latin1").trimStart().startsWith("{")) {
+      parseJson(request, bytes, done);
+    } else if (isUtf8(bytes)) done(null, textBody(bytes.toString("utf8")));
+    else done(new BodyError("malformed"));
+  };
   server.addContentTypeParser("*", { parseAs: "buffer" }, (request, bytes, done) => {
     // `parseAs` above makes it a buffer.
     const received = bytes as Buffer;
@@ -95,6 +104,17 @@ const decompressors = {
   gzip: (bytes: Buffer, maxOutputLength: number) => unzip(bytes, { maxOutputLength }),
   zstd: (bytes: Buffer, maxOutputLength: number) => unpackZstd(bytes, { maxOutputLength, params: maxWindow }),
 } as const;
+
+type TextBody = NonNullable<Route["textBody"]>;
+
+/** Requests whose body is a text. */
+const textBodies = new WeakMap<FastifyRequest, TextBody>();
+
+/** For a row with `textBody`, before the content type is ignored. */
+export function noteTextBody(request: FastifyRequest, textBody: TextBody): void {
+  const type = request.raw.headers["content-type"] ?? "";
+  if (/^text\/plain(?:\s*;|\s*$)/iu.test(type)) textBodies.set(request, textBody);
+}
 
 /** Fastify rejects content types without a parser of their own before it tries the catch-all parser. */
 export function ignoreContentType({ raw }: FastifyRequest): void {

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { HttpRequest, LogFields, RequestHead } from "./route.ts";
+import { sendComment } from "./send.ts";
 
 /** One finished request, for the log. The route is the pattern of the matched row, never the client's path. */
 export type RequestRecord = LogFields & {
@@ -110,6 +111,10 @@ class HandlerRequest implements HttpRequest {
   get signal(): AbortSignal {
     this.#signal ??= disconnectSignal(this.#reply);
     return this.#signal;
+  }
+
+  addComment(text: string): void {
+    sendComment(this.#reply.raw, text);
   }
 }
 

@@ -14,6 +14,8 @@ export type StreamedResponse = {
   readonly chunks: AsyncIterable<string>;
   /** Written while there are no chunks, so that proxies do not close the connection as idle. */
   readonly keepAliveChunk: string;
+  /** Absent if clients would mistake a comment for output. */
+  readonly formatComment?: (text: string) => string;
   /** The last chunk when generation fails after the first chunk was sent. */
   readonly formatError: (error: unknown) => string;
 };

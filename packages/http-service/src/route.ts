@@ -34,6 +34,11 @@ export type HttpRequest<Actor = unknown, Body = unknown, Query = RequestHead["qu
   readonly actor: Actor;
   /** Aborts when the client disconnects before the response is complete. */
   readonly signal: AbortSignal;
+  /**
+   * Writes a comment to the response at once, if it is a stream whose format has comments. It sends the headers, so a
+   * failure after that no longer has its own status.
+   */
+  addComment?(text: string): void;
 };
 
 /** The program's logger drops fields that are not on its allow-list. */
@@ -54,6 +59,11 @@ export type Route<Actor = unknown, Dependencies = unknown> = {
    * sets.
    */
   readonly body?: "json" | "form" | "stream";
+  /**
+   * The body that a text of type text/plain stands for, on a row with a JSON body. A text that begins with a brace is JSON
+   * all the same: some clients give all their bodies this type.
+   */
+  readonly textBody?: (text: string) => unknown;
   /** Replaces the service's limit. */
   readonly maxBodyBytes?: number;
   /** Set by `accepts`, together with the handler. */

@@ -31,10 +31,13 @@ async function sendStream(
   onError: (error: unknown) => void,
 ): Promise<void> {
   const chunks = response.chunks[Symbol.asyncIterator]();
+  const comments = acceptComments(reply.raw, response);
   const first = chunks.next();
-  await Promise.race([first, closedOrTimeout(reply.raw, maxHeadMilliseconds)]);
+  const late = closedOrTimeout(reply.raw, maxHeadMilliseconds);
+  await Promise.race(comments === undefined ? [first, late] : [first, late, comments.arrived]);
   const raw = writeHead(reply, response.status, response.headers);
   raw.flushHeaders();
+  comments?.open();
   try {
     await writeChunks(raw, { first, chunks, keepAliveChunk: response.keepAliveChunk });
   } catch (error) {
@@ -44,6 +47,36 @@ async function sendStream(
     }
   }
   raw.end();
+}
+
+const commentWriters = new WeakMap<ServerResponse, (text: string) => void>();
+
+/** No effect on a response without comments. */
+export function sendComment(raw: ServerResponse, text: string): void {
+  commentWriters.get(raw)?.(text);
+}
+
+/** Only the last comment before the headers is kept. */
+function acceptComments(
+  raw: ServerResponse,
+  { formatComment }: StreamedResponse,
+): { readonly arrived: Promise<void>; open(): void } | undefined {
+  if (formatComment === undefined) return undefined;
+  const { promise: arrived, resolve } = Promise.withResolvers<void>();
+  let early = "";
+  let isOpen = false;
+  commentWriters.set(raw, (text) => {
+    if (!isOpen) early = formatComment(text);
+    else if (!raw.destroyed && !raw.writableNeedDrain) raw.write(formatComment(text));
+    resolve();
+  });
+  return {
+    arrived,
+    open() {
+      isOpen = true;
+      if (early !== "") raw.write(early);
+    },
+  };
 }
 
 /** Whether a handler takes longer than clients wait for response headers. */

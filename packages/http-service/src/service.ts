@@ -9,6 +9,7 @@ import {
   BodyError,
   type ContentEncoding,
   ignoreContentType,
+  noteTextBody,
   parseJsonBodies,
   passBodyStreams,
   toBodyError,
@@ -23,7 +24,7 @@ import {
 import type { BufferedResponse } from "./response.ts";
 import type { HttpRequest, RequestHead, Route } from "./route.ts";
 import { isLate, send, sendBuffered, sendEarlyHead } from "./send.ts";
-import { createRequestValidator } from "./validate-request.ts";
+import { createRequestValidator, type ExplainInvalid } from "./validate-request.ts";
 
 export type HttpServiceOptions<Row extends Route<Actor, Dependencies>, Actor, Dependencies> = {
   readonly routes: readonly Row[];
@@ -42,6 +43,8 @@ export type HttpServiceOptions<Row extends Route<Actor, Dependencies>, Actor, De
   readonly handlePreflight?: (head: RequestHead) => BufferedResponse;
   /** Headers of every response, errors included. */
   readonly addHeaders?: (head: RequestHead) => Readonly<Record<string, string>>;
+  /** Without it, or when it finds nothing, clients get the validator's own words. */
+  readonly explainInvalid?: ExplainInvalid;
   readonly recordRequest: (record: RequestRecord) => void;
   /** For rows without a limit of their own. */
   readonly maxBodyBytes: number;
@@ -198,7 +201,7 @@ function addRoute<Row extends Route<Actor, Dependencies>, Actor, Dependencies>(
   row: Row,
   { options, contextOf, bodyBudget, fail }: RouteContext<Row, Actor, Dependencies>,
 ): void {
-  const validate = createRequestValidator(row);
+  const validate = createRequestValidator(row, options.explainInvalid);
   const { maxBodyBytes = options.maxBodyBytes } = row;
   const register = (scope: FastifyInstance): void => {
     scope.route({
@@ -208,6 +211,7 @@ function addRoute<Row extends Route<Actor, Dependencies>, Actor, Dependencies>(
       onRequest: async (request, reply) => {
         const context = contextOf(request, reply);
         context.actor = await options.authenticate(context.head, row);
+        if (row.textBody !== undefined) noteTextBody(request, row.textBody);
         if (row.body !== "stream") ignoreContentType(request);
       },
       ...(bodyBudget === undefined || row.body === "stream"

@@ -41,16 +41,19 @@ type QueryOf<Schema extends TSchema | undefined> = Schema extends TSchema
   ? Static<Schema>
   : RequestHead["query"];
 
+/** Explains why a value does not match its schema, in the program's words. */
+export type ExplainInvalid = (schema: TSchema, value: unknown) => readonly FieldError[];
+
 /**
  * Throws unless the body and query match the row's schemas; a body with an optional schema may be missing. Schemas are
  * compiled by the first request.
  */
-export function createRequestValidator({
-  bodySchema,
-  querySchema,
-}: Pick<Route, "bodySchema" | "querySchema">): (body: unknown, query: RequestHead["query"]) => void {
-  const bodyErrors = lazyErrors(bodySchema);
-  const queryErrors = lazyErrors(querySchema);
+export function createRequestValidator(
+  { bodySchema, querySchema }: Pick<Route, "bodySchema" | "querySchema">,
+  explain: ExplainInvalid = () => [],
+): (body: unknown, query: RequestHead["query"]) => void {
+  const bodyErrors = lazyErrors(bodySchema, explain);
+  const queryErrors = lazyErrors(querySchema, explain);
   return (body, query) => {
     const isMissing = bodySchema !== undefined && body === undefined;
     if (isMissing && !IsOptional(bodySchema)) throw new BodyError("missing");
@@ -59,14 +62,20 @@ export function createRequestValidator({
   };
 }
 
-/** TypeBox reports at most eight errors of a value. */
-function lazyErrors(schema: TSchema | undefined): (value: unknown) => readonly FieldError[] {
+/** Without an explanation, TypeBox's own: at most eight errors of a value. */
+function lazyErrors(
+  schema: TSchema | undefined,
+  explain: ExplainInvalid,
+): (value: unknown) => readonly FieldError[] {
   if (schema === undefined) return () => [];
   let validator: Validator | undefined;
   return (value) => {
     validator ??= Compile(schema);
     if (validator.Check(value)) return [];
-    const errors = validator.Errors(shortenValue(value)).map(({ instancePath, message }) => ({
+    const shortened = shortenValue(value);
+    const explained = explain(schema, shortened);
+    if (explained.length > 0) return explained;
+    const errors = validator.Errors(shortened).map(({ instancePath, message }) => ({
       field: instancePath.split("/").slice(1).join("."),
       reason: message,
     }));

@@ -5,3 +5,10 @@
  * Imported by `scheduling/`, which loads engines, and by `main.ts`, which chooses them.
  */
 export { createLlamaDriver } from "./driver/llama-driver.ts";
+export type {
+  FoundState,
+  OfferedState,
+  PromptStore,
+  StateOwner,
+  StateQuery,
+} from "./driver/prompt-exchange.ts";

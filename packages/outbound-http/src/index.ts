@@ -5,6 +5,7 @@
  * wait and read has a limit.
  * No other code opens an outbound connection, except the engine client in `upstream-engine`.
  */
+export { classifyAddress } from "./classify-address.ts";
 export { createOutbound } from "./create-outbound.ts";
 export {
   type Outbound,

@@ -16,9 +16,9 @@ type Outcome = {
 };
 
 const slots = 4;
-const schemas = chooseSize({ ci: 40, show: 200, nightly: 1000 });
+const schemas = chooseSize({ ci: 20, show: 200, nightly: 1000 });
 /** SmolLM2 takes seconds for each. */
-const slowSchemas = chooseSize({ ci: 4, show: 20, nightly: 20 });
+const slowSchemas = chooseSize({ ci: 2, show: 20, nightly: 20 });
 /** Every feature must appear in at least this many of the schemas. */
 const minPerFeature = schemas / 5;
 const quotationMark = '"';

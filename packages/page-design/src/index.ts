@@ -12,3 +12,4 @@ export { AddIcon, CloseIcon, CopyIcon, DoneIcon, Icon, icon, WarnIcon } from "./
 export { MainLandmark, type MainLandmarkProps, SkipLink } from "./main-landmark.tsx";
 export { Modal, ModalClose, type ModalProps, ModalTitle } from "./modal.tsx";
 export { Link, type LinkProps, navigate, type PageLocation, useLocation } from "./navigation.tsx";
+export { saveFile } from "./save-file.ts";

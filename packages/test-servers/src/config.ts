@@ -7,6 +7,7 @@ export const cacheFolder: string =
   join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "hearth-and-keep");
 
 const runCacheVariable = "TEST_RUN_CACHE";
+const compileCacheVariable = "NODE_COMPILE_CACHE";
 
 /** A folder that lasts for one run of the test runner; undefined outside of one. */
 export function runCacheFolder(): string | undefined {
@@ -27,6 +28,12 @@ export const ipcEnvironment = { NODE_CHANNEL_FD: "3", NODE_CHANNEL_SERIALIZATION
 /** Hearth's default seed under test, so that real weights give the same output for the same prompt. */
 export const seededEnvironment = { HEARTH_SEED: "1" } as const;
 
+/** The run's cache of compiled code, for a program with an environment of its own, which starts twice as fast with it. */
+export function compileCacheEnvironment(): Readonly<Record<string, string>> {
+  const folder = process.env[compileCacheVariable];
+  return folder === undefined ? {} : { [compileCacheVariable]: folder };
+}
+
 /** The environment of a process that a test starts: enough to find programs, without anything that could leak. */
 export function childEnvironment(): Record<string, string> {
   const passed = [
@@ -36,7 +43,7 @@ export function childEnvironment(): Record<string, string> {
     "TMPDIR",
     "HEARTH_AND_KEEP_CACHE",
     "HEARTH_AND_KEEP_RUN",
-    "NODE_COMPILE_CACHE",
+    compileCacheVariable,
     runCacheVariable,
   ];
   const found = passed.flatMap((name) => {

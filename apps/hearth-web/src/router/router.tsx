@@ -1,6 +1,6 @@
 /**
  * @module
- * The URLs of the four sections and of a conversation in the chat. They contain ids only, never text that a user wrote.
+ * The URLs of the sections and of a conversation in the chat. They contain ids only, never text that a user wrote.
  * Imported by the shell and by screens.
  */
 import {
@@ -11,12 +11,12 @@ import {
 } from "@hearth-and-keep/page-design";
 import { useEffect } from "react";
 
-export type Section = "chat" | "models" | "live" | "connect";
+export type Section = "chat" | "models" | "live" | "usage" | "connect";
 
 export type Route = { readonly section: Section; readonly conversation: string | undefined };
 
 const basePath = "/ui";
-const subsections: readonly Section[] = ["models", "live", "connect"];
+const subsections: readonly Section[] = ["models", "live", "usage", "connect"];
 
 export function useRoute(): Route {
   const { path, query } = useLocation();

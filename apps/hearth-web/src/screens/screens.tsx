@@ -13,6 +13,7 @@ import { ChatScreen } from "./chat/chat-screen.tsx";
 import { ConnectScreen } from "./connect/connect-screen.tsx";
 import { LiveScreen } from "./live/live-screen.tsx";
 import { ModelsScreen } from "./models/models-screen.tsx";
+import { UsageScreen } from "./usage/usage-screen.tsx";
 
 applyTheme();
 
@@ -28,6 +29,7 @@ export function Screens() {
     chat: () => <ChatScreen key={conversation ?? "new"} id={conversation} />,
     models: () => <ModelsScreen />,
     live: () => <LiveScreen />,
+    usage: () => <UsageScreen />,
     connect: () => <ConnectScreen />,
   };
   return <Frame>{screens[section]()}</Frame>;

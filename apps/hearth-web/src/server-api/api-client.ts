@@ -11,6 +11,7 @@ import {
   nextStepForStatus,
   type ReceivedError,
   readErrorBody,
+  readStreamNotice,
 } from "@hearth-and-keep/hearth-contract";
 import type { Suggestion } from "./suggestion.ts";
 
@@ -31,6 +32,10 @@ export type RequestOptions = {
   readonly method?: "GET" | "POST" | "DELETE";
   readonly body?: unknown;
   readonly signal?: AbortSignal;
+  /** For a stream of a request that may load a model: called with the percentage that is loaded. */
+  readonly onLoadProgress?: (percent: number) => void;
+  /** Likewise, while it waits for its turn: called with its position in words. */
+  readonly onQueued?: (position: string) => void;
 };
 
 export async function request<Body>(path: string, options: RequestOptions = {}): Promise<Body> {
@@ -53,7 +58,10 @@ export async function* streamLines<Line>(path: string, options: RequestOptions):
     for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
       const lines = (rest + chunk.value).split("\n");
       rest = lines.pop() ?? "";
-      for (const line of lines) if (line.trim() !== "") yield parseLine<Line>(line);
+      for (const line of lines) {
+        if (line.startsWith(":")) reportProgress(line, options);
+        else if (line.trim() !== "") yield parseLine<Line>(line.replace(/^data: /u, ""));
+      }
     }
     if (rest.trim() !== "") yield parseLine<Line>(rest);
   } catch (error) {
@@ -62,6 +70,13 @@ export async function* streamLines<Line>(path: string, options: RequestOptions):
   } finally {
     await reader.cancel().catch(() => undefined);
   }
+}
+
+/** Comments of server-sent events; most only keep the connection open. */
+function reportProgress(comment: string, { onLoadProgress, onQueued }: RequestOptions): void {
+  const { loadPercent, queued } = readStreamNotice(comment) ?? {};
+  if (loadPercent !== undefined) onLoadProgress?.(loadPercent);
+  if (queued !== undefined) onQueued?.(queued);
 }
 
 function parseLine<Line>(line: string): Line {
@@ -94,11 +109,15 @@ function unlockApi(): Promise<boolean> {
   return unlocked;
 }
 
-async function sendOnce(path: string, { method = "GET", body, signal }: RequestOptions): Promise<Response> {
+async function sendOnce(
+  path: string,
+  { method = "GET", body, signal, onLoadProgress }: RequestOptions,
+): Promise<Response> {
   return fetch(path, {
     method,
     headers: {
-      accept: "application/json",
+      // The other format has no room for progress.
+      accept: onLoadProgress === undefined ? "application/json" : "text/event-stream",
       ...(body === undefined ? {} : { "content-type": "application/json" }),
     },
     cache: "no-store",

@@ -18,6 +18,7 @@ import {
   LiveIcon,
   ModelsIcon,
   SystemIcon,
+  UsageIcon,
 } from "../design/icons.tsx";
 import { Link, type Section, useLastChat, useRoute } from "../router/router.tsx";
 import { useStore } from "../state/store.ts";
@@ -30,6 +31,7 @@ const navigation: readonly NavigationItem[] = [
   { section: "chat", label: "Chat", icon: <ChatIcon /> },
   { section: "models", label: "Models", icon: <ModelsIcon /> },
   { section: "live", label: "Live", icon: <LiveIcon /> },
+  { section: "usage", label: "Usage", icon: <UsageIcon /> },
   { section: "connect", label: "Connect", icon: <ConnectIcon /> },
 ];
 

@@ -7,7 +7,7 @@ export const shortcuts = [
   { keys: "Esc", description: "Stop the response, or close a dialog" },
   { keys: "/", description: "Write a message" },
   { keys: "n", description: "New chat" },
-  { keys: "1 2 3 4", description: "Chat, Models, Live, Connect" },
+  { keys: "1 2 3 4 5", description: "Chat, Models, Live, Usage, Connect" },
   { keys: "?", description: "Show keyboard shortcuts" },
 ] as const;
 
@@ -31,7 +31,8 @@ function actionsByKey(showList: () => void): Readonly<Record<string, () => void>
     "1": returnToChat,
     "2": () => navigate("models"),
     "3": () => navigate("live"),
-    "4": () => navigate("connect"),
+    "4": () => navigate("usage"),
+    "5": () => navigate("connect"),
     n: () => navigate("chat"),
     "/": () => {
       if (focusMessageBox()) return;

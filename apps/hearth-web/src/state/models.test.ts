@@ -12,19 +12,29 @@ function rememberLast(name: string | null): void {
   vi.stubGlobal("localStorage", { getItem: () => name });
 }
 
-const [embedder, remote, local] = [
+const [embedder, pooled, local, remote] = [
   modelOf("embedder", "gguf", "embedding"),
-  modelOf("remote", "remote"),
+  { ...modelOf("pooled", "remote"), runs_on: "pool" } as const,
   modelOf("local", "gguf"),
+  { ...modelOf("remote", "remote"), runs_on: "remote" } as const,
 ];
 
-test("a remote model is preselected: one on this machine comes first, unless another was used last", () => {
+test("a model of this machine is preselected, then one of the operator's network, unless another was used last", () => {
   rememberLast(null);
-  expect(defaultModel([embedder, remote, local])).toBe("local");
-  expect(defaultModel([embedder, remote])).toBe("remote");
+  expect(defaultModel([embedder, pooled, local])).toBe("local");
+  expect(defaultModel([embedder, pooled])).toBe("pooled");
   expect(defaultModel([embedder])).toBeUndefined();
-  rememberLast("remote");
-  expect(defaultModel([embedder, remote, local])).toBe("remote");
+  rememberLast("pooled");
+  expect(defaultModel([embedder, pooled, local])).toBe("pooled");
   rememberLast("deleted");
-  expect(defaultModel([embedder, remote, local])).toBe("local");
+  expect(defaultModel([embedder, pooled, local])).toBe("local");
+});
+
+test("a model outside the operator's network is never preselected, not even if it was used last", () => {
+  for (const last of [null, "remote"]) {
+    rememberLast(last);
+    expect(defaultModel([remote, local])).toBe("local");
+    expect(defaultModel([remote, pooled])).toBe("pooled");
+    expect(defaultModel([remote])).toBeUndefined();
+  }
 });

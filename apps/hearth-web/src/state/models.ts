@@ -8,6 +8,8 @@ export type Model = {
   readonly digest: string;
   readonly modified_at: string;
   readonly capabilities: readonly string[];
+  /** Absent for a model that runs on the server's own machine. */
+  readonly runs_on?: "pool" | "remote";
   readonly details: {
     /** "remote" for a model that runs on a remote engine. */
     readonly format?: string;
@@ -56,10 +58,13 @@ export function isRemote({ details }: Model): boolean {
 
 const storageKey = "hearth-model";
 
-/** The model used last, if it still exists; otherwise the first, preferably one on this machine. */
+/**
+ * The model used last, if it still exists; otherwise the first, preferably one on this machine. Never one outside the
+ * operator's network: a prompt is sent there only if somebody chose it.
+ */
 export function defaultModel(list: readonly Model[]): string | undefined {
   const last = localStorage.getItem(storageKey);
-  const usable = chatModels(list);
+  const usable = chatModels(list).filter(({ runs_on: location }) => location !== "remote");
   const preferred = usable.find(({ name }) => name === last) ?? usable.find((model) => !isRemote(model));
   return (preferred ?? usable[0])?.name;
 }

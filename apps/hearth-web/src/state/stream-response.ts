@@ -13,6 +13,10 @@ export type StreamingResponse = {
   readonly text: string;
   readonly thinking: string;
   readonly hasStarted: boolean;
+  /** How much of the model is loaded; undefined if it does not take long. */
+  readonly loadPercent: number | undefined;
+  /** Its position in the queue, in words; undefined if it does not wait for long. */
+  readonly queuePosition: string | undefined;
 };
 
 type ChatLine = {
@@ -86,7 +90,12 @@ async function readLines(
 ): Promise<ChatLine | undefined> {
   const body = { model, messages: toMessages({ turns, settings }), options: settings.options, stream: true };
   let last: ChatLine | undefined;
-  for await (const line of streamLines<ChatLine>("/api/chat", { method: "POST", body, signal })) {
+  const notices = {
+    onLoadProgress: (loadPercent: number) => buffer.showWaiting({ loadPercent, queuePosition: undefined }),
+    onQueued: (queuePosition: string) => buffer.showWaiting({ loadPercent: undefined, queuePosition }),
+  };
+  const options = { method: "POST", body, signal, ...notices } as const;
+  for await (const line of streamLines<ChatLine>("/api/chat", options)) {
     buffer.add(line.message?.content ?? "", line.message?.thinking ?? "");
     if (line.done === true) last = line;
   }
@@ -103,8 +112,11 @@ function statsOf(
 
 type Content = Pick<ResponseTurn, "text" | "thinking" | "thinkingSeconds">;
 
+type Waiting = Pick<StreamingResponse, "loadPercent" | "queuePosition">;
+
 type ResponseBuffer = {
   readonly add: (text: string, thinking: string) => void;
+  readonly showWaiting: (waiting: Waiting) => void;
   readonly content: () => Content;
   readonly hasStarted: () => boolean;
   readonly firstTokenAt: () => number;
@@ -118,6 +130,7 @@ const saveIntervalMilliseconds = 1000;
 /** Collects tokens and publishes them once per frame. A hidden tab has no frames, and needs none. */
 function openBuffer(id: string, save: (content: Content) => void): ResponseBuffer {
   let [text, thinking] = ["", ""];
+  let waiting: Waiting = { loadPercent: undefined, queuePosition: undefined };
   let firstTokenAt: number | undefined;
   let thinkingEndedAt: number | undefined;
   let savedAt = 0;
@@ -144,7 +157,7 @@ function openBuffer(id: string, save: (content: Content) => void): ResponseBuffe
   const publish = (): void => {
     frame = 0;
     const hasStarted = firstTokenAt !== undefined;
-    streamingResponses.set((all) => new Map(all).set(id, { text, thinking, hasStarted }));
+    streamingResponses.set((all) => new Map(all).set(id, { text, thinking, hasStarted, ...waiting }));
   };
   publish();
   return {
@@ -156,6 +169,10 @@ function openBuffer(id: string, save: (content: Content) => void): ResponseBuffe
       thinking += newThinking;
       if (frame === 0) frame = requestAnimationFrame(publish);
       if (performance.now() - savedAt >= saveIntervalMilliseconds) saveNow();
+    },
+    showWaiting: (next) => {
+      waiting = next;
+      if (frame === 0) frame = requestAnimationFrame(publish);
     },
     content,
     hasStarted: () => firstTokenAt !== undefined,

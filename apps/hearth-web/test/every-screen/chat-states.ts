@@ -55,6 +55,22 @@ const missingModel = {
 export const chatStates: readonly PageState[] = [
   { name: "chat-new", reach: openChat },
   {
+    // A model of somebody else's engine is not preselected.
+    name: "chat-choose-model",
+    reach: async (page, url) => {
+      const model = { name: "far:latest", size: 0, digest: "d", modified_at: "2026-01-01T00:00:00Z" };
+      const remote = {
+        ...model,
+        capabilities: ["completion"],
+        details: { format: "remote" },
+        runs_on: "remote",
+      };
+      await mockJson(page, "**/api/tags", { models: [remote] });
+      await page.goto(`${url}/ui`);
+      await appear(page.getByRole("heading", { name: "Choose a model" }));
+    },
+  },
+  {
     name: "chat-loading",
     reach: async (page, url) => {
       await stallRequests(page, "**/api/tags");

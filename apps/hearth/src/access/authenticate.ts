@@ -9,7 +9,7 @@ import type { RequestHead } from "@hearth-and-keep/http-service";
 import { requestFailure } from "../failures.ts";
 import { type AllowedSites, loopbackSites } from "./allowed-sites.ts";
 import { readCredentials } from "./credentials.ts";
-import { type AccessKey, findKey } from "./keys.ts";
+import { type AccessKey, findKey, hashKey } from "./keys.ts";
 import { rejectAmbientCredentials } from "./reject-ambient-credentials.ts";
 import { rejectCrossSite } from "./reject-cross-site.ts";
 
@@ -18,9 +18,16 @@ export type Access = {
   readonly keys: readonly AccessKey[];
   /** Lets keys share cached prompts. Response times then reveal to one key what another has sent. */
   readonly isCacheShared?: boolean;
+  /** Keys of a database. With one, a key is always required, also when all of its keys are revoked. */
+  readonly storedKeys?: FindStoredKey;
   /** Loopback only by default. */
   readonly sites?: AllowedSites;
 };
+
+/** Finds a key that is neither revoked nor expired by the SHA-256 hash of the credential. */
+export type FindStoredKey = (sha256: Uint8Array) => StoredAccessKey | undefined;
+
+type StoredAccessKey = Pick<AccessKey, "name" | "role"> & { readonly id: string; readonly priority: number };
 
 /** The API key that sent a request; named "none" on a server without keys. */
 export type Actor = {
@@ -29,16 +36,25 @@ export type Actor = {
   readonly role: KeyRole;
   /** Prompts cached for one partition are never used for another. */
   readonly cachePartition: string;
+  /** Of a key in a database. */
+  readonly keyId?: string;
+  /** Waiting requests of keys with a higher one are served first; 0 if absent. */
+  readonly priority?: number;
 };
 
 /** Throws a RequestFailure unless the request may proceed. Without `requiredRole`, every key may. */
 export function authenticate(head: RequestHead, access: Access, requiredRole?: "admin"): Actor {
   rejectCrossSite(head, access.sites ?? loopbackSites);
-  if (access.keys.length > 0) rejectAmbientCredentials(head);
+  if (requiresKey(access)) rejectAmbientCredentials(head);
   const actor = identify(head, access);
   head.addLogFields({ keyName: actor.keyName });
   if (requiredRole === "admin") requireAdmin(actor);
   return actor;
+}
+
+/** Whether requests without an API key are rejected. */
+export function requiresKey({ keys, storedKeys }: Access): boolean {
+  return keys.length > 0 || storedKeys !== undefined;
 }
 
 /** For what only an admin may do on a route that is open to all keys. */
@@ -51,12 +67,20 @@ export function onlyFromAdmin<Value>({ role }: Actor, value: Value): Value | und
   return role === "admin" ? value : undefined;
 }
 
-function identify({ headers }: RequestHead, { keys, isCacheShared = false }: Access): Actor {
-  if (keys.length === 0) return { keyName: "none", role: "admin", cachePartition: "" };
+function identify({ headers }: RequestHead, access: Access): Actor {
+  const { keys, isCacheShared = false, storedKeys } = access;
+  if (!requiresKey(access)) return { keyName: "none", role: "admin", cachePartition: "" };
   const [credential, ...others] = new Set(readCredentials(headers));
   if (credential === undefined) throw requestFailure({ kind: "key-missing" });
   if (others.length > 0) throw requestFailure({ kind: "keys-conflict" });
   const key = findKey(keys, credential);
-  if (key === undefined) throw requestFailure({ kind: "key-invalid" });
-  return { keyName: key.name, role: key.role, cachePartition: isCacheShared ? "" : key.name };
+  const partitionOf = (name: string): string => (isCacheShared ? "" : name);
+  if (key !== undefined) return { keyName: key.name, role: key.role, cachePartition: partitionOf(key.name) };
+  const stored = storedKeys?.(hashKey(credential));
+  // What is kept for a configured key is kept under its name, which a stored key must not take over.
+  if (stored === undefined || keys.some(({ name }) => name === stored.name)) {
+    throw requestFailure({ kind: "key-invalid" });
+  }
+  const { id: keyId, name, role, priority } = stored;
+  return { keyName: name, role, cachePartition: partitionOf(name), keyId, priority };
 }

@@ -3,7 +3,20 @@ import { isAllowedHost, isAllowedOrigin, loopbackSites } from "./allowed-sites.t
 import { type Access, authenticate } from "./authenticate.ts";
 import { rejectCrossSite } from "./reject-cross-site.ts";
 
-const exposedHeaders = "x-request-id, request-id, x-context-truncated, hearth-ignored, retry-after";
+const windows = ["requests", "tokens"];
+const parts = ["limit", "remaining", "reset"];
+const exposedHeaders = [
+  "x-request-id",
+  "request-id",
+  "x-context-truncated",
+  "retry-after",
+  "hearth-ignored",
+  "hearth-runs-on",
+  "hearth-queue-position",
+  "hearth-queue-seconds",
+  ...windows.flatMap((window) => parts.map((part) => `x-ratelimit-${part}-${window}`)),
+  ...windows.flatMap((window) => parts.map((part) => `anthropic-ratelimit-${window}-${part}`)),
+].join(", ");
 const methods = "GET, HEAD, POST, PUT, PATCH, DELETE";
 const preflightSeconds = "600";
 

@@ -16,12 +16,12 @@ const minDifferentCharacters = 8;
 /** A server's only key is an admin key. */
 export function accessKey(name: string, key: string, role: KeyRole = "admin"): AccessKey {
   const isWeak = key.length < minCharacters || new Set(key).size < minDifferentCharacters;
-  return { name, role, sha256: hash(key), isWeak };
+  return { name, role, sha256: hashKey(key), isWeak };
 }
 
 /** Constant time, whether or not and which key matches. */
 export function findKey(keys: readonly AccessKey[], credential: string): AccessKey | undefined {
-  const candidate = hash(credential);
+  const candidate = hashKey(credential);
   let found: AccessKey | undefined;
   for (const key of keys) {
     if (timingSafeEqual(key.sha256, candidate)) found = key;
@@ -29,6 +29,6 @@ export function findKey(keys: readonly AccessKey[], credential: string): AccessK
   return found;
 }
 
-function hash(key: string): Uint8Array {
+export function hashKey(key: string): Uint8Array {
   return createHash("sha256").update(key, "utf8").digest();
 }

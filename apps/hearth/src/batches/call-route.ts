@@ -11,7 +11,7 @@ import type { HearthDependencies, HearthRequest } from "../dependencies.ts";
 import { invalidField } from "../failures.ts";
 import { readIgnoredHeader } from "../ignored-header.ts";
 import type { HearthRoute } from "../routes.ts";
-import type { Scheduler } from "../scheduling/scheduler.ts";
+import { bindRequests } from "../scheduling/scheduler.ts";
 import type { RouteCall } from "./batch.ts";
 import type { CallRoute } from "./batch-queue.ts";
 
@@ -30,7 +30,9 @@ const stopped = 499;
  * as over HTTP, but behind all requests that a client waits for.
  */
 export function createRouteCaller(options: CallRouteOptions): CallRoute {
-  const dependencies = { ...options.dependencies, scheduler: inBackground(options.dependencies.scheduler) };
+  // Leases are granted when no other request waits for one.
+  const scheduler = bindRequests(options.dependencies.scheduler, { isBackground: true });
+  const dependencies = { ...options.dependencies, scheduler };
   const validators = new Map<HearthRoute, ReturnType<typeof createRequestValidator>>();
   const respond = async (row: HearthRoute, request: HearthRequest): Promise<BufferedResponse> => {
     const validate = validators.get(row) ?? createRequestValidator(row);
@@ -98,18 +100,5 @@ function createContext({ path, headers, clientAddress, actor }: RouteCall) {
       body: typeof body === "string" ? body : Buffer.from(body ?? "").toString("utf8"),
       ...(ignored.length === 0 ? {} : { ignored: [...new Set(ignored)].join(", ") }),
     }),
-  };
-}
-
-/** The same scheduler, whose leases are granted when no other request waits for one. */
-function inBackground(scheduler: Scheduler): Scheduler {
-  return {
-    acquire: (request, signal) => scheduler.acquire({ ...request, isBackground: true }, signal),
-    preload: (request, signal) => scheduler.preload({ ...request, isBackground: true }, signal),
-    unload: (key, force) => scheduler.unload(key, force),
-    contextWindow: scheduler.contextWindow,
-    running: () => scheduler.running(),
-    queueLengths: () => scheduler.queueLengths(),
-    close: (graceSeconds) => scheduler.close(graceSeconds),
   };
 }

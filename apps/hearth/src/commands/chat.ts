@@ -7,7 +7,6 @@ import { type LineEditor, openLineEditor } from "../terminal/line-editor.ts";
 import { showResponse } from "../terminal/response-view.ts";
 import { sanitizeText } from "../terminal/sanitize-text.ts";
 import { screen } from "../terminal/screen.ts";
-import { showSpinner } from "../terminal/spinner.ts";
 import { wrapToWidth } from "../terminal/text-width.ts";
 import { type ChatContext, type Conversation, formatStats, loadModel, sendMessage } from "./conversation.ts";
 import { extractImages } from "./prompt-images.ts";
@@ -104,9 +103,8 @@ async function load({ server, conversation, editor }: ChatContext): Promise<void
   const stop = new AbortController();
   using stack = new DisposableStack();
   stack.use(editor.onInterrupt(() => stop.abort()));
-  stack.use(showSpinner(screen, `Loading ${conversation.model}`));
   try {
-    await loadModel(server, conversation, stop.signal);
+    await loadModel(conversation, { server, signal: stop.signal, screen });
   } catch (error) {
     if (!stop.signal.aborted) throw error;
   }

@@ -13,6 +13,7 @@ export const commandTable: readonly CommandEntry[] = [
   { name: "create", summary: "Create a model from a GGUF file or a Modelfile", load: () => import("./create.ts") },
   { name: "copy", alias: "cp", summary: "Copy a model", takesModel: true, load: () => import("./copy.ts") },
   { name: "alias", summary: "Give a model another name, with its own parameters", load: () => import("./alias.ts") },
+  { name: "keys", summary: "Create, list, change and revoke API keys with limits", load: () => import("./keys.ts") },
   { name: "remove", alias: "rm", summary: "Remove models", takesModel: true, load: () => import("./remove.ts") },
   { name: "push", summary: "Upload a model to a registry", takesModel: true, load: () => import("./push.ts") },
   { name: "prune", summary: "Remove files that no model uses", load: () => import("./prune.ts") },

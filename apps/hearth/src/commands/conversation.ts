@@ -1,8 +1,11 @@
+import type { StreamNotice } from "@hearth-and-keep/hearth-contract";
 import type { GenerationStats, ModelInfo, SavedMessage } from "../server-client/response-types.ts";
 import type { ServerClient } from "../server-client/server-client.ts";
 import { formatDuration } from "../terminal/format-units.ts";
 import type { LineEditor } from "../terminal/line-editor.ts";
 import type { ResponseChunk, ThinkingView } from "../terminal/response-view.ts";
+import type { Screen } from "../terminal/screen.ts";
+import { showSpinner } from "../terminal/spinner.ts";
 
 type ChatMessage = SavedMessage & { readonly images?: readonly string[] };
 
@@ -54,7 +57,11 @@ export async function* sendMessage(
   messages.push({ role: "user", content: text, ...(allImages.length === 0 ? {} : { images: allImages }) });
   let response = "";
   try {
-    for await (const object of server.stream("/api/chat", buildRequest(conversation), signal)) {
+    for await (const object of server.streamAfterLoad("/api/chat", buildRequest(conversation), signal)) {
+      if (isNotice(object)) {
+        yield object;
+        continue;
+      }
       // A chunk of Ollama's /api/chat stream.
       const { message, ...stats } = object as GenerationStats & {
         readonly done?: boolean;
@@ -87,14 +94,29 @@ function buildRequest(conversation: Conversation) {
   };
 }
 
-/** Loads the model into memory with the keep-alive of the chat. */
+function isNotice(object: object): object is StreamNotice {
+  return "loadPercent" in object || "queued" in object;
+}
+
+export type LoadOptions = {
+  readonly server: ServerClient;
+  readonly signal: AbortSignal;
+  readonly screen: Screen;
+};
+
+/** Loads the model into memory with the keep-alive of the chat, and shows how far it is. */
 export async function loadModel(
-  server: ServerClient,
   { model, keepAlive }: Conversation,
-  signal: AbortSignal,
+  { server, signal, screen }: LoadOptions,
 ): Promise<void> {
-  const body = { model, stream: false, ...(keepAlive === undefined ? {} : { keep_alive: keepAlive }) };
-  await server.request("/api/generate", body, { idleSeconds: 3600, signal });
+  const body = { model, ...(keepAlive === undefined ? {} : { keep_alive: keepAlive }) };
+  using spinner = showSpinner(screen, `Loading ${model}`);
+  for await (const object of server.streamAfterLoad("/api/generate", body, signal)) {
+    if (!isNotice(object)) continue;
+    const { loadPercent, queued } = object;
+    if (loadPercent !== undefined) spinner.showPercent(`Loading ${model}`, loadPercent);
+    if (queued !== undefined) spinner.showLabel(`Waiting: ${queued}`);
+  }
 }
 
 /** Token counts, rates and durations in one line. */

@@ -3,7 +3,12 @@ import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { makeTemporaryFolder, seededEnvironment, type TemporaryFolder } from "@hearth-and-keep/test-servers";
+import {
+  compileCacheEnvironment,
+  makeTemporaryFolder,
+  seededEnvironment,
+  type TemporaryFolder,
+} from "@hearth-and-keep/test-servers";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 const program = fileURLToPath(new URL("../../bin/hearth.js", import.meta.url));
@@ -17,7 +22,7 @@ afterAll(() => folder[Symbol.asyncDispose]());
 
 async function hearth(args: readonly string[], enginesFolder = folder.path) {
   const locations = { PATH: "/nowhere", HOME: folder.path, HEARTH_ENGINES_FOLDER: enginesFolder };
-  const options = { env: { ...locations, ...seededEnvironment } };
+  const options = { env: { ...compileCacheEnvironment(), ...locations, ...seededEnvironment } };
   return run(process.execPath, [program, "engine", ...args], options).catch((error) => error);
 }
 
@@ -32,13 +37,15 @@ test("list shows installed and missing engines, which one is used, and how to in
   expect(stdout).toMatch(/^llama-server +not installed$/mu);
   expect(stdout).toMatch(/^xllamacpp +not installed$/mu);
   expect(stdout).toContain("Engine: built-in, the only one installed\n");
-  expect(stdout).toContain(`Install llama.cpp's server with "hearth engine install"`);
+  expect(stdout).toContain(
+    `Install llama.cpp's server with "hearth engine install" or "hearth engine build"\n`,
+  );
   const { stdout: json } = await hearth(["list", "--json"]);
   expect(JSON.parse(json)).toEqual({
     engines: [
       { engine: "binding", name: "built-in", works: true, tokensPerSecond: expect.any(Number), isUsed: true },
     ],
-    missing: ["llama-server", "xllamacpp"],
+    missing: ["llama-server", "xllamacpp", "vulkan", "cuda"],
     choice: "Engine: built-in, the only one installed",
   });
 });
@@ -64,7 +71,21 @@ test("install and build report what this machine lacks in one message", async ()
     code: 2,
     stderr: expect.stringContaining("Python 3.10"),
   });
-  expect(await hearth(["build"])).toMatchObject({ code: 2, stderr: expect.stringContaining("cmake is not") });
+  expect(await hearth(["install", "vulkan"])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("npm is not on the PATH"),
+  });
+  expect(await hearth(["install", "vllm"])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('Cannot install "vllm"; use one of xllamacpp, vulkan, cuda'),
+  });
+  for (const args of [["build"], ["build", "llama-server"]]) {
+    expect(await hearth(args)).toMatchObject({ code: 2, stderr: expect.stringContaining("cmake is not") });
+  }
+  expect(await hearth(["build", "vllm"])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('Cannot build "vllm"; use one of binding, llama-server'),
+  });
 });
 
 test("a broken engine is listed with its error", async () => {

@@ -18,25 +18,61 @@ export const define: DefineCommand = (command) => {
         if (flags.json === true) screen.writeLine(JSON.stringify({ models }, null, 2));
         else if (models.length === 0) screen.writeLine('No models loaded. Load one with "hearth run MODEL"');
         else {
-          const headers = ["NAME", "ID", "SIZE", "PROCESSOR", "CONTEXT", "EXPIRES"];
-          const options = { screen, dropOrder: ["ID", "CONTEXT", "PROCESSOR", "EXPIRES", "SIZE"] };
-          for (const line of renderTable(headers, models.map(renderRow), options)) screen.writeLine(line);
+          for (const line of renderModels(models)) screen.writeLine(line);
+          for (const line of describeSharing(models)) screen.writeLine(line);
+          for (const line of describeGpuFailures(models)) screen.writeLine(line);
           for (const line of describeProtections(models)) screen.writeLine(line);
         }
       }),
   );
 };
 
-function renderRow(model: RunningModel): readonly string[] {
+/** A table with the parts of the size is wider than most terminals, and would shorten the other columns. */
+const minColumnsForParts = 120;
+
+function renderModels(models: readonly RunningModel[]): readonly string[] {
+  const hasParts = !screen.isTerminal || screen.columns() >= minColumnsForParts;
+  const parts = hasParts ? ["WEIGHTS", "CACHE", "IN USE", "PEAK"] : [];
+  const headers = ["NAME", "ID", "SIZE", ...parts, "PROCESSOR", "CONTEXT", "EXPIRES"];
+  const dropOrder = [...parts, "ID", "CONTEXT", "PROCESSOR", "EXPIRES", "SIZE"];
+  const rows = models.map((model) => renderRow(model, hasParts));
+  return renderTable(headers, rows, { screen, dropOrder });
+}
+
+function renderRow(model: RunningModel, hasParts: boolean): readonly string[] {
   const expiry = new Date(model.expires_at);
   return [
     model.name,
     model.digest.slice(0, 12),
     formatBytes(model.size),
+    ...(hasParts ? listParts(model).map(formatOptionalBytes) : []),
     formatProcessor(model),
     String(model.context_length ?? ""),
     expiry.getTime() - Date.now() > neverExpiresMilliseconds ? "never" : formatRelativeTime(expiry),
   ];
+}
+
+function listParts(model: RunningModel): readonly (number | undefined)[] {
+  return [model.size_weights, model.size_cache, model.size_resident, model.size_peak];
+}
+
+/** A real Ollama reports none of these. */
+function formatOptionalBytes(bytes: number | undefined): string {
+  return bytes === undefined ? "" : formatBytes(bytes);
+}
+
+/** Each of them has the size of the one load that they use. */
+function describeSharing(models: readonly RunningModel[]): readonly string[] {
+  const groups = models.flatMap(({ name, shares_memory_with: others }) =>
+    others === undefined ? [] : [name, ...others].toSorted().join(", "),
+  );
+  return [...new Set(groups)].map((group) => sanitizeLine(`Loaded once for ${group}`));
+}
+
+function describeGpuFailures(models: readonly RunningModel[]): readonly string[] {
+  return models.flatMap(({ name, gpu_failure: reason }) =>
+    reason === undefined ? [] : sanitizeLine(`${name} runs on the CPU, because the GPU failed: ${reason}`),
+  );
 }
 
 /** One line for all models, or one per model if they differ. A real Ollama reports none. */

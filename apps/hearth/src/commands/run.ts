@@ -4,7 +4,6 @@ import { type GenerationStats, type ModelInfo, showModel } from "../server-clien
 import { openServerClient, type ServerClient, type ServerFlags } from "../server-client/server-client.ts";
 import { showResponse } from "../terminal/response-view.ts";
 import { errorScreen, screen } from "../terminal/screen.ts";
-import { showSpinner } from "../terminal/spinner.ts";
 import { chat } from "./chat.ts";
 import type { DefineCommand } from "./command-entry.ts";
 import { type Conversation, formatStats, loadModel, sendMessage } from "./conversation.ts";
@@ -145,11 +144,9 @@ async function readFormat(value: string | undefined): Promise<unknown> {
 }
 
 async function loadOnly(server: ServerClient, conversation: Conversation): Promise<void> {
-  using stack = new DisposableStack();
-  const interrupt = stack.use(abortOnInterrupt());
-  stack.use(showSpinner(errorScreen, `Loading ${conversation.model}`));
+  using interrupt = abortOnInterrupt();
   try {
-    await loadModel(server, conversation, interrupt.signal);
+    await loadModel(conversation, { server, signal: interrupt.signal, screen: errorScreen });
   } catch (error) {
     throw interrupt.signal.aborted ? callFailure({ kind: "interrupted", messages: ["Interrupted"] }) : error;
   }

@@ -1,46 +1,29 @@
 import { constants } from "node:fs";
 import { copyFile, cp, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
-import { createRequire } from "node:module";
-import { availableParallelism } from "node:os";
-import { dirname, join } from "node:path";
-import { FailureError } from "@hearth-and-keep/failures";
-import type { EngineLocations, EngineProgram, EngineSetupFailure, MissingTool } from "./engine-programs.ts";
-import { findTool } from "./find-engines.ts";
-import type { InstallOptions } from "./install-xllamacpp.ts";
-import { runTool } from "./run-tool.ts";
+import { join } from "node:path";
+import type { BuildOptions } from "./build-llama-server.ts";
+import { type BuildTools, compileTarget, findBuildTools, withoutAmx } from "./build-tools.ts";
+import type { EngineLocations, EngineProgram } from "./engine-programs.ts";
+import { type EngineSource, findSource, unpackLlama } from "./engine-source.ts";
 import { openStagingFolder } from "./staging-folder.ts";
 
 const platform = `${process.platform}-${process.arch}`;
-/**
- * Disables AMX: GCC 12 drops most stores to the tile configuration, and the first tile instruction then crashes the
- * process.
- */
-const withoutAmx = "-U__AMX_INT8__";
 const metadataFile = "_nlcBuildMetadata.json";
-
-/** The source in the binding's package, and the headers that it needs. */
-type BindingSource = {
-  readonly version: string;
-  /** CMake files, the addon's source, and llama.cpp's source as a git bundle. */
-  readonly folder: string;
-  readonly addonHeaders: string;
-  readonly nodeHeaders: string;
-};
 
 /** Compiles the binding for this processor from the source in its package, completely or not at all. Needs no network. */
 export async function buildBinding(
   locations: EngineLocations,
-  { onStep, signal }: InstallOptions,
+  options: BuildOptions,
 ): Promise<EngineProgram> {
-  if (process.platform !== "linux") throw missingTool("linux");
-  const tools = findTools(locations.searchPath);
+  const { onStep } = options;
+  const tools = findBuildTools(locations.searchPath);
   const source = await findSource();
   const folder = join(locations.folder, `binding-${source.version}`);
   await using staging = await openStagingFolder(locations.folder, "binding");
-  const context: BuildContext = { staging: staging.path, source, tools, signal };
+  const context: BuildContext = { staging: staging.path, source, tools, options };
   onStep("Unpacking the source of llama.cpp");
   await unpack(context);
-  onStep("Compiling for this processor; this takes several minutes and uses all cores");
+  onStep("Compiling the built-in engine for this CPU; this takes several minutes");
   await compile(context);
   await assemblePackage(context);
   await rm(folder, { recursive: true, force: true });
@@ -48,74 +31,32 @@ export async function buildBinding(
   return { kind: "binding", buildFolder: folder };
 }
 
-type Tools = { readonly cmake: string; readonly git: string; readonly generator: readonly string[] };
-
 type BuildContext = {
   readonly staging: string;
-  readonly source: BindingSource;
-  readonly tools: Tools;
-  readonly signal: AbortSignal | undefined;
+  readonly source: EngineSource;
+  readonly tools: BuildTools;
+  readonly options: BuildOptions;
 };
 
-function findTools(searchPath: readonly string[]): Tools {
-  const cmake = findTool(["cmake"], searchPath);
-  if (cmake === undefined) throw missingTool("cmake");
-  const git = findTool(["git"], searchPath);
-  if (git === undefined) throw missingTool("git");
-  const hasNinja = findTool(["ninja"], searchPath) !== undefined;
-  const hasMake = findTool(["make"], searchPath) !== undefined;
-  const hasCompiler = findTool(["c++", "g++", "clang++"], searchPath) !== undefined;
-  if (!hasCompiler || !(hasNinja || hasMake)) throw missingTool("compiler");
-  return { cmake, git, generator: hasNinja ? ["-G", "Ninja"] : [] };
-}
-
-/** The binding's package is present in a clone of the repository; an installed Hearth has it only if the user added it. */
-async function findSource(): Promise<BindingSource> {
-  try {
-    const entryPoint = createRequire(import.meta.url).resolve("node-llama-cpp");
-    const packageFolder = join(dirname(entryPoint), "..");
-    const { version } = JSON.parse(await readFile(join(packageFolder, "package.json"), "utf8"));
-    const packageRequire = createRequire(entryPoint);
-    return {
-      version,
-      folder: join(packageFolder, "llama"),
-      addonHeaders: dirname(packageRequire.resolve("node-addon-api/package.json")),
-      nodeHeaders: join(dirname(packageRequire.resolve("node-api-headers/package.json")), "include"),
-    };
-  } catch (cause) {
-    throw missingTool("engine-source", cause);
-  }
-}
-
-function missingTool(tool: MissingTool, cause?: unknown): FailureError<EngineSetupFailure> {
-  return new FailureError<EngineSetupFailure>({ kind: "tool-missing", tool }, { cause });
-}
-
-/** Like the package's own tool: llama.cpp next to the addon, with the package's patches applied. */
-async function unpack({ staging, source, tools, signal }: BuildContext): Promise<void> {
+/** Like the package's own tool: llama.cpp next to the addon. */
+async function unpack({ staging, source, tools, options }: BuildContext): Promise<void> {
   const target = join(staging, "source");
   await cp(source.folder, target, {
     recursive: true,
     filter: (path) => !/(?:gitRelease\.bundle|\/localBuilds|\/xpack)$/u.test(path),
   });
-  const step = { step: "unpack the source", command: tools.git, ...(signal && { signal }) };
-  const clone = ["-c", "advice.detachedHead=false", "clone", "--quiet"];
-  const llama = join(target, "llama.cpp");
-  await runTool({ ...step, args: [...clone, join(source.folder, "gitRelease.bundle"), llama] });
-  for (const patch of (await readdir(join(target, "patches"))).toSorted()) {
-    await runTool({ ...step, folder: llama, args: ["apply", join(target, "patches", patch)] });
-  }
+  await unpackLlama(join(target, "llama.cpp"), { source, git: tools.git, signal: options.signal });
   // CMake resolves these headers with Node from the folder of the source.
   await mkdir(join(target, "node_modules"));
   await symlink(source.addonHeaders, join(target, "node_modules", "node-addon-api"));
 }
 
-async function compile({ staging, source, tools, signal }: BuildContext): Promise<void> {
+async function compile({ staging, source, tools, options }: BuildContext): Promise<void> {
   const settings = {
     CMAKE_BUILD_TYPE: "Release",
     CMAKE_JS_INC: source.nodeHeaders,
     GGML_NATIVE: "ON",
-    ...Object.fromEntries(["C", "CXX"].map((language) => [`CMAKE_${language}_FLAGS`, withoutAmx])),
+    ...withoutAmx,
     GGML_OPENMP: "ON",
     GGML_CCACHE: "OFF",
     GGML_BUILD_NUMBER: "1",
@@ -128,15 +69,16 @@ async function compile({ staging, source, tools, signal }: BuildContext): Promis
     NLC_TARGET_PLATFORM: platform,
     NLC_VARIANT: "local",
   };
-  const step = { step: "compile the engine", command: tools.cmake, ...(signal && { signal }) };
-  const output = join(staging, "output");
-  const flags = Object.entries(settings).map(([name, value]) => `-D${name}=${value}`);
-  await runTool({
-    ...step,
-    args: ["-S", join(staging, "source"), "-B", output, ...tools.generator, ...flags],
+  await compileTarget({
+    tools,
+    sourceFolder: join(staging, "source"),
+    outputFolder: join(staging, "output"),
+    settings,
+    target: "llama-addon",
+    onStep: options.onStep,
+    signal: options.signal,
+    timeoutSeconds: options.timeoutSeconds,
   });
-  const cores = String(availableParallelism());
-  await runTool({ ...step, args: ["--build", output, "--target", "llama-addon", "--parallel", cores] });
 }
 
 /** Assembles the layout of the binding's own packages, in which it looks for builds. */

@@ -45,6 +45,24 @@ test("a configured llama-server is never replaced by one on the PATH", async () 
   expect(findEngines({ ...locations, llamaServer: `${configured}-gone` })).toEqual([builtIn]);
 });
 
+test("the newest compiled llama-server comes before the one on the PATH, but not before a configured one", async () => {
+  await using folder = await makeTemporaryFolder("engines");
+  const onPath = join(folder.path, "on-path");
+  const installed = { kind: "llama-server", path: await putProgram(onPath, "llama-server") } as const;
+  await putProgram(join(folder.path, "llama-server-3.9.0"), "llama-server");
+  const path = await putProgram(join(folder.path, "llama-server-3.22.1"), "llama-server");
+  const compiled = { kind: "llama-server", path, isCompiled: true } as const;
+  const locations = { folder: folder.path, searchPath: [onPath] };
+  expect(findEngines(locations)).toEqual([builtIn, compiled, installed]);
+  expect(findEngines({ ...locations, searchPath: [join(folder.path, "llama-server-3.22.1")] })).toEqual([
+    builtIn,
+    compiled,
+  ]);
+  expect(findEngines({ ...locations, llamaServer: installed.path })).toEqual([builtIn, installed]);
+  await chmod(path, 0o644);
+  expect(findEngines(locations)).toEqual([builtIn, installed]);
+});
+
 test("the newest environment and build are found, and unfinished ones are not", async () => {
   await using folder = await makeTemporaryFolder("engines");
   const environments = ["xllamacpp-2026.9.1", "xllamacpp-2026.10.11549", "unfinished-xllamacpp-77"];

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { EngineLocations, EngineProgram } from "./engine-programs.ts";
+import { bindingVersion, type GpuBackend, gpuBackends } from "./gpu-packages.ts";
 
 /** Folders of package managers that may be missing from a service's PATH. */
 const commonFolders = ["/usr/local/bin", "/opt/homebrew/bin", "/snap/bin"];
@@ -10,12 +11,12 @@ const isWindows = process.platform === "win32";
 /** Every installed engine, the built-in one first. Nothing is started, so an engine may turn out not to work. */
 export function findEngines(locations: EngineLocations): readonly EngineProgram[] {
   const buildFolder = findBuild(locations.folder);
-  const llamaServer = findLlamaServer(locations);
   return [
     builtIn,
     ...(buildFolder === undefined ? [] : [{ kind: "binding", buildFolder } as const]),
-    ...(llamaServer === undefined ? [] : [{ kind: "llama-server", path: llamaServer } as const]),
+    ...findLlamaServers(locations),
     ...findEnvironment(locations.folder),
+    ...gpuBackends.flatMap((gpu) => findGpuEngine(locations, gpu)),
   ];
 }
 
@@ -34,10 +35,27 @@ export function interpreterOf(environment: string): string {
   return isWindows ? join(environment, "Scripts", "python.exe") : join(environment, "bin", "python");
 }
 
-function findLlamaServer({ llamaServer, searchPath }: EngineLocations): string | undefined {
+/** The one that "hearth engine build" compiled first, because it fits to this version of Hearth. */
+function findLlamaServers({ folder, llamaServer, searchPath }: EngineLocations): readonly EngineProgram[] {
   // If the configured path does not exist, falling back to another program would be surprising.
-  if (llamaServer !== undefined) return isProgram(llamaServer) ? llamaServer : undefined;
-  return findTool(["llama-server"], [...searchPath, ...commonFolders]);
+  if (llamaServer !== undefined) {
+    return isProgram(llamaServer) ? [{ kind: "llama-server", path: llamaServer }] : [];
+  }
+  const [newest] = findVersions("llama-server-", folder);
+  const compiled = newest && join(compiledServerFolder(folder, newest), "llama-server");
+  const installed = findTool(["llama-server"], [...searchPath, ...commonFolders]);
+  return [
+    ...(compiled !== undefined && isProgram(compiled)
+      ? [{ kind: "llama-server", path: compiled, isCompiled: true } as const]
+      : []),
+    ...(installed === undefined || installed === compiled
+      ? []
+      : [{ kind: "llama-server", path: installed } as const]),
+  ];
+}
+
+export function compiledServerFolder(folder: string, version: string): string {
+  return join(folder, `llama-server-${version}`);
 }
 
 /** The newest environment that we installed. */
@@ -51,6 +69,19 @@ function findEnvironment(folder: string): readonly EngineProgram[] {
 function findBuild(folder: string): string | undefined {
   const [newest] = findVersions("binding-", folder);
   return newest === undefined ? undefined : join(folder, `binding-${newest}`);
+}
+
+/** Only the packages of our own release fit to the binding. */
+function findGpuEngine({ folder, gpuDevices }: EngineLocations, gpu: GpuBackend): readonly EngineProgram[] {
+  const buildFolder = gpuFolder(folder, gpu);
+  if (!existsSync(join(buildFolder, "node_modules"))) return [];
+  return [
+    { kind: "binding", gpu, buildFolder, ...(gpuDevices === undefined ? {} : { devices: gpuDevices }) },
+  ];
+}
+
+export function gpuFolder(folder: string, gpu: GpuBackend): string {
+  return join(folder, `${gpu}-${bindingVersion}`);
 }
 
 /** The versions in the names of folders with this prefix, newest first. */

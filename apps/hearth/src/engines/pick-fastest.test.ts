@@ -6,6 +6,12 @@ const server = { kind: "llama-server", path: "/usr/bin/llama-server" } as const;
 const python = { kind: "xllamacpp", interpreter: "/x/bin/python", version: "1.2" } as const;
 const build = { kind: "binding", buildFolder: "/x/binding-3" } as const;
 
+const gpu = { kind: "binding", gpu: "vulkan", buildFolder: "/x/vulkan-3" } as const;
+
+const onDevice = (gpuDevice: string): TestedEngine => ({
+  program: gpu,
+  result: { works: true, tokensPerSecond: 50, gpuDevice },
+});
 const at = (program: TestedEngine["program"], tokensPerSecond: number): TestedEngine => ({
   program,
   result: { works: true, tokensPerSecond },
@@ -39,6 +45,13 @@ test.each([
     [at(builtIn, 100), at(server, 98)],
     server,
     "it supports images",
+  ],
+  ["a GPU, even if it is slow here", [at(builtIn, 100), onDevice("AMD Radeon")], gpu, "it works on the GPU"],
+  [
+    "the CPU rather than a software device",
+    [at(builtIn, 100), onDevice("llvmpipe (LLVM 15.0.6, 256 bits)")],
+    builtIn,
+    "the fastest on this machine",
   ],
   [
     "the only engine that works",

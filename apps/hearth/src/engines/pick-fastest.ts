@@ -9,8 +9,16 @@ export type PickedEngine = { readonly program: EngineProgram; readonly reason: s
 /** Within this factor two speeds count as equal, and llama.cpp's own server is preferred because it supports images. */
 const noiseFactor = 1.05;
 
-/** The fastest working engine; the built-in engine when no other works, even if it failed its own test. */
+/** Devices that compute on the CPU. */
+const softwareDevice = /llvmpipe|lavapipe|swiftshader/iu;
+
+/**
+ * A working GPU comes first, because the test model is too small to show its speed. Otherwise the fastest working
+ * engine; the built-in engine when no other works, even if it failed its own test.
+ */
 export function pickFastest(tested: readonly TestedEngine[]): PickedEngine {
+  const onGpu = tested.find(({ result }) => result.works && isGpu(result.gpuDevice));
+  if (onGpu !== undefined) return { program: onGpu.program, reason: "it works on the GPU" };
   const [best] = tested
     .filter(({ result }) => result.works)
     .toSorted((one, other) => rankOf(other) - rankOf(one));
@@ -29,6 +37,10 @@ function compare(best: TestedEngine, builtInSpeed: number): string {
   return factor < noiseFactor && best.program.kind !== "binding"
     ? "as fast as the built-in engine, and it supports images"
     : `${factor.toFixed(factor < 1.95 ? 2 : 1)} times as fast as the built-in engine`;
+}
+
+function isGpu(device: string | undefined): boolean {
+  return device !== undefined && !softwareDevice.test(device);
 }
 
 function isBuiltIn(program: EngineProgram): boolean {

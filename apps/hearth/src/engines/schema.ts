@@ -9,6 +9,7 @@ export const cachedResultSchema = Type.Object({
     Type.Object({
       works: Type.Literal(true),
       tokensPerSecond: Type.Number({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
+      gpuDevice: Type.Optional(Type.String({ maxLength: 1024 })),
     }),
     Type.Object({ works: Type.Literal(false), reason: Type.String({ maxLength: 1024 }) }),
   ]),

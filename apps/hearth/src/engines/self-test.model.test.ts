@@ -10,7 +10,11 @@ import { createSelfTestModel } from "./self-test-model.ts";
 import { cacheSelfTest, readCachedSelfTest } from "./self-test-results.ts";
 
 const loadSettings = { threads: 1, gpuLayers: 0 };
-const died: EngineFailure = { kind: "engine-crashed", exitCode: 1, signal: null };
+
+function crashing(end: { readonly exitCode?: number; readonly signal?: string }): EngineDriver {
+  const failure: EngineFailure = { kind: "engine-crashed", exitCode: null, signal: null, ...end };
+  return fakeDriver(() => [{ do: "fail", failure }]);
+}
 
 const hoursAgo = (hours: number): number => Date.now() - hours * 3_600_000;
 
@@ -34,7 +38,10 @@ test("the built-in engine passes with a 50 MB model that takes no disk space", a
 
 test.each([
   ["cannot be started", { load: () => Promise.reject(new Error("spawn ENOENT")) }, "it could not be started"],
-  ["crashes", fakeDriver(() => [{ do: "fail", failure: died }]), "it crashed"],
+  ["exits", crashing({ exitCode: 1 }), "it crashed (exit code 1)"],
+  ["lacks a library", crashing({ exitCode: 127 }), "a program or library that it needs is missing"],
+  ["crashes", crashing({ signal: "SIGSEGV" }), "it crashed (SIGSEGV)"],
+  ["was compiled for other CPUs", crashing({ signal: "SIGILL" }), "an instruction that this CPU does not"],
   [
     "generates too little",
     fakeDriver(() => [{ do: "end", reason: "stop" }]),

@@ -2,7 +2,12 @@ import type { Engine, EngineDriver, EngineFailure, LoadPlan } from "@hearth-and-
 import { FailureError } from "@hearth-and-keep/failures";
 
 export type SelfTestResult =
-  | { readonly works: true; readonly tokensPerSecond: number }
+  | {
+      readonly works: true;
+      readonly tokensPerSecond: number;
+      /** The GPU that it ran on. */
+      readonly gpuDevice?: string;
+    }
   | { readonly works: false; readonly reason: string };
 
 export type SelfTestOptions = {
@@ -14,6 +19,8 @@ export type SelfTestOptions = {
 };
 
 const defaultTimeoutSeconds = 10;
+/** The driver of a GPU compiles its programs when they are first used. */
+const gpuTimeoutSeconds = 60;
 const warmUpTokens = 4;
 const burstTokens = 32;
 /** Engines take turns, so that all run under the same load. The best round counts, because load only slows it down. */
@@ -27,27 +34,42 @@ export async function runSelfTests(
   await using stack = new AsyncDisposableStack();
   const runs: TestRun[] = [];
   for (const driver of drivers) {
-    const opened = await runStep(options, (signal) => openEngine(driver, { options, signal }));
-    runs.push(opened.works ? { engine: stack.use(opened.value), best: 0 } : { failure: opened });
+    const timeout = driver.usesGpu === true ? gpuTimeoutSeconds : defaultTimeoutSeconds;
+    const timeoutSeconds = options.timeoutSeconds ?? timeout;
+    const opened = await runStep(timeoutSeconds, (signal) => openEngine(driver, { options, signal }));
+    runs.push(
+      opened.works ? { engine: stack.use(opened.value), timeoutSeconds, best: 0 } : { failure: opened },
+    );
   }
   for (let round = 0; round < rounds; round += 1) {
     for (const [index, run] of runs.entries()) {
       if ("failure" in run) continue;
-      const measured = await runStep(options, (signal) => measureSpeed(run.engine, burstTokens, signal));
+      const measured = await runStep(run.timeoutSeconds, (signal) =>
+        measureSpeed(run.engine, burstTokens, signal),
+      );
       runs[index] = measured.works
         ? { ...run, best: Math.max(run.best, measured.value) }
         : { failure: measured };
     }
   }
-  return runs.map((run) => ("failure" in run ? run.failure : { works: true, tokensPerSecond: run.best }));
+  return runs.map((run) => ("failure" in run ? run.failure : describeSuccess(run.engine, run.best)));
+}
+
+/** A GPU engine that had to use the CPU has failed, although it answered. */
+function describeSuccess(engine: Engine, tokensPerSecond: number): SelfTestResult {
+  const { gpuDevice, gpuFailure } = engine.describe();
+  if (gpuFailure !== undefined) return { works: false, reason: `the GPU cannot be used: ${gpuFailure}` };
+  return { works: true, tokensPerSecond, ...(gpuDevice === undefined ? {} : { gpuDevice }) };
 }
 
 type Failed = Extract<SelfTestResult, { works: false }>;
-type TestRun = { readonly engine: Engine; readonly best: number } | { readonly failure: Failed };
+type TestRun =
+  | { readonly engine: Engine; readonly timeoutSeconds: number; readonly best: number }
+  | { readonly failure: Failed };
 type StepResult<Value> = { readonly works: true; readonly value: Value } | Failed;
 
 async function runStep<Value>(
-  { timeoutSeconds = defaultTimeoutSeconds }: SelfTestOptions,
+  timeoutSeconds: number,
   work: (signal: AbortSignal) => Promise<Value>,
 ): Promise<StepResult<Value>> {
   const signal = AbortSignal.timeout(timeoutSeconds * 1000);
@@ -66,7 +88,15 @@ async function openEngine(driver: EngineDriver, { options, signal }: OpenContext
   await using stack = new AsyncDisposableStack();
   const engine = stack.use(
     await driver.load(
-      { modelPath, contextTokens: 256, sequences: 1, purpose: "generate", ...loadSettings },
+      {
+        modelPath,
+        contextTokens: 256,
+        sequences: 1,
+        purpose: "generate",
+        // The output of this model repeats itself, unlike that of models in use.
+        speculation: "off",
+        ...loadSettings,
+      },
       { signal, onProgress: () => undefined },
     ),
   );
@@ -122,13 +152,28 @@ function reasonOf(error: unknown): string {
   // Drivers throw engine failures; any other error comes from starting the program.
   const failure = error instanceof FailureError ? (error.failure as EngineFailure) : undefined;
   if (failure === undefined) return "it could not be started";
+  if (failure.kind === "engine-crashed") return describeCrash(failure);
   return knownReasons[failure.kind] ?? `it failed (${failure.kind})`;
 }
 
+type Crash = Extract<EngineFailure, { kind: "engine-crashed" }>;
+
+function describeCrash({ exitCode, signal }: Crash): string {
+  if (signal === "SIGILL") return "it crashed at an instruction that this CPU does not support (SIGILL)";
+  if (signal !== null) return `it crashed (${signal})`;
+  if (exitCode === missingProgramCode) {
+    return `it crashed: a program or library that it needs is missing (exit code ${exitCode})`;
+  }
+  return exitCode === null ? "it crashed" : `it crashed (exit code ${exitCode})`;
+}
+
+/** Of the system's loader and of shells. */
+const missingProgramCode = 127;
+
 const knownReasons: Partial<Record<EngineFailure["kind"], string>> = {
-  "engine-crashed": "it crashed",
   "engine-hung": "it stopped responding",
   "insufficient-memory": "there is not enough memory",
   "model-invalid": "it cannot load the test model",
   "sandbox-unavailable": "it cannot be sandboxed",
+  "gpu-failed": "the GPU failed",
 };

@@ -8,7 +8,13 @@ export type EmbedRequest = LoadInput & {
   readonly truncates: boolean;
 };
 
-export type EmbedResult = Embeddings & Pick<Lease, "loadMilliseconds" | "queueMilliseconds">;
+export type EmbedResult = Embeddings &
+  Pick<Lease, "loadMilliseconds" | "queueMilliseconds"> & {
+    /** The driver that ran the model. */
+    readonly engine: string;
+    /** Of the remote engine that responded. */
+    readonly engineAddress?: string;
+  };
 
 /** Embeds texts. The vectors are the model's own and not normalized. */
 export async function embed(
@@ -17,7 +23,22 @@ export async function embed(
   signal: AbortSignal,
 ): Promise<EmbedResult> {
   using lease = await scheduler.acquire(createLoadRequest(request, "embed"), signal);
-  const { loadMilliseconds, queueMilliseconds } = lease;
+  const { loadMilliseconds, queueMilliseconds, window } = lease;
   const { texts, truncates } = request;
-  return { ...(await lease.engine.embed({ texts, truncates }, signal)), loadMilliseconds, queueMilliseconds };
+  let engineAddress: string | undefined;
+  const onAddress = (address: string): void => void (engineAddress = address);
+  const embedRequest = { texts, truncates, contextTokens: window.tokens };
+  const embedded = await lease.engine.embed(
+    request.model.remote === undefined ? embedRequest : { ...embedRequest, onAddress },
+    signal,
+  );
+  lease.addTokens(embedded.tokens, 0);
+  const engine = lease.engine.describe().driver;
+  return {
+    ...embedded,
+    loadMilliseconds,
+    queueMilliseconds,
+    engine,
+    ...(engineAddress === undefined ? {} : { engineAddress }),
+  };
 }

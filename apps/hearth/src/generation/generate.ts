@@ -207,11 +207,14 @@ const plainText: OutputFormat = { type: "tags", reasoning: undefined, toolCalls:
 function toEngineRequest(request: ResolvedRequest): EngineRequest {
   const { input, sampling, maxTokens, reasoningLimit, constraint, logProbabilities, cachePartition } =
     request;
+  const { caller, onAddress } = request;
   return {
     input,
     sampling,
     maxTokens,
     cachePartition,
+    ...(caller === undefined ? {} : { caller }),
+    ...(onAddress === undefined ? {} : { onAddress }),
     ...(reasoningLimit === undefined ? {} : { maxReasoningTokens: reasoningLimit.tokens }),
     ...(constraint === undefined ? {} : { constraint }),
     ...(logProbabilities === undefined ? {} : { logProbabilities }),

@@ -36,6 +36,8 @@ function createFixture(...scripts: readonly (readonly FakeEngineStep[])[]): Fixt
       queueMilliseconds: 0,
       position: 0,
       isWanted: () => false,
+      addTokens: () => undefined,
+      measure: () => undefined,
       [Symbol.dispose]: () => void releases.push(index),
     };
   };

@@ -107,8 +107,10 @@ async function* passOn(
   { request, written, lease }: Pass,
 ): AsyncGenerator<EngineEvent, NextStep> {
   let { text } = written;
+  const count = countTokens(lease);
   try {
     for await (const event of events) {
+      count(event);
       if (event.type === "text-delta") text += event.text;
       if (event.type === "generation-end") {
         const end = addUsage(written.end, event);
@@ -128,6 +130,26 @@ async function* passOn(
     return { type: "prompt-too-long", neededTokens: failure.promptTokens + reserveFor(request) };
   }
   return { type: "end" };
+}
+
+/** Counts the tokens of one generation on its lease as they come; its end has the exact numbers. */
+function countTokens({ addTokens: add, measure }: Lease): (event: EngineEvent) => void {
+  let prompt = 0;
+  let output = 0;
+  const reach = (promptTokens: number, outputTokens: number): void => {
+    if (promptTokens !== prompt || outputTokens !== output) add(promptTokens - prompt, outputTokens - output);
+    prompt = promptTokens;
+    output = outputTokens;
+  };
+  return (event) => {
+    if (event.type === "prompt-progress") reach(event.total - event.cached, output);
+    else if (event.type === "text-delta") reach(prompt, event.outputTokens ?? output + 1);
+    else if (event.type !== "generation-end") reach(prompt, output + 1);
+    else {
+      reach(event.usage.promptTokens - event.usage.cachedTokens, event.usage.outputTokens);
+      measure(event.usage, event.timings);
+    }
+  };
 }
 
 function reserveFor({ constraint, maxTokens }: EngineRequest): number {

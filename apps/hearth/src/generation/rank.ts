@@ -10,6 +10,8 @@ export type RankResult = Pick<Lease, "loadMilliseconds" | "queueMilliseconds"> &
   readonly scores: readonly number[];
   /** The query counts once for each document. */
   readonly tokens: number;
+  /** The driver that ran the model. */
+  readonly engine: string;
 };
 
 /** Tokens that models put before, between and after the two texts. */
@@ -34,7 +36,8 @@ export async function rank(
   }
   const scores = await engine.rank(query, documents, signal);
   const tokens = lengths.reduce((sum, length) => sum + length, 0);
-  return { scores, tokens, loadMilliseconds, queueMilliseconds };
+  lease.addTokens(tokens, 0);
+  return { scores, tokens, engine: engine.describe().driver, loadMilliseconds, queueMilliseconds };
 }
 
 /** The tokens of the query together with each document. */

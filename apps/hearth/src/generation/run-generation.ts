@@ -1,9 +1,9 @@
-import type { Conversation, Message } from "@hearth-and-keep/engine";
+import type { Conversation, EngineRequest, Message } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
 import { type RequestFailure, requestFailure } from "../failures.ts";
 import { ignoredHeader } from "../ignored-header.ts";
 import type { ModelDescription } from "../models/metadata/describe-model.ts";
-import { createLoadRequest } from "../scheduling/load-request.ts";
+import { createLoadRequest, type Lease } from "../scheduling/load-request.ts";
 import type { Scheduler } from "../scheduling/scheduler.ts";
 import type { GenerationEvent, OutputEvent } from "./events.ts";
 import { fitConversation } from "./fit-conversation.ts";
@@ -21,6 +21,12 @@ type GenerationDependencies = {
 
 type LogFields = Readonly<Record<string, string | number>>;
 
+/** Cached tokens are among those of the prompt. */
+export type TokenCounts = Readonly<Record<"promptTokens" | "cachedTokens" | "outputTokens", number>>;
+
+/** Counts tokens as they are generated. A promise is to be awaited: it rejects if no more may be used. */
+export type CountTokens = (added: TokenCounts) => Promise<void> | undefined;
+
 /** What generation needs of the HTTP request. */
 type ClientRequest = {
   /** Aborts when the client disconnects. */
@@ -29,6 +35,12 @@ type ClientRequest = {
   readonly addLogFields: (fields: LogFields) => void;
   /** Adds headers to the response, if none of it was sent yet. */
   readonly addResponseHeaders: (headers: Readonly<Record<string, string>>) => void;
+  /** Writes a comment to the response, if its format has comments. */
+  addComment?(text: string): void;
+  /** Absent if tokens are not counted. */
+  readonly countTokens?: CountTokens;
+  /** Named to the engine if the model runs elsewhere. */
+  readonly actor?: { readonly keyName: string };
 };
 
 /** Far more than a turn of a chat. */
@@ -44,17 +56,22 @@ export async function* runGeneration(
   client: ClientRequest,
 ): AsyncGenerator<GenerationEvent> {
   const startedAt = performance.now();
+  reportLocation(request.model, client);
   const resolved = resolveSampling(request.sampling, request.model.parameters.values);
   const isConstrained = request.constraint !== undefined || request.toolChoice.type === "required";
   if (isConstrained) reportIgnoredKeywords(request, client);
   const loadRequest = createLoadRequest(request, "generate");
-  const acquire = async (): Promise<GrowingLease> =>
-    new GrowingLease(await scheduler.acquire(loadRequest, client.signal), (neededTokens) =>
-      scheduler.acquire({ ...loadRequest, neededTokens }, client.signal),
+  const acquireOnce = (neededTokens?: number): Promise<Lease> =>
+    reportLoad(client, (onLoadProgress) =>
+      scheduler.acquire(
+        { ...loadRequest, onLoadProgress, ...(neededTokens && { neededTokens }) },
+        client.signal,
+      ),
     );
+  const acquire = async (): Promise<GrowingLease> => new GrowingLease(await acquireOnce(), acquireOnce);
   let lease = await acquire();
   const run = (): AsyncGenerator<GenerationEvent> =>
-    generateOnLease(request, { lease, resolved, metrics, startedAt }, client);
+    generateOnLease(withCaller(request, client), { lease, resolved, metrics, startedAt }, client);
   const runAgain = async (): Promise<AsyncGenerator<GenerationEvent>> => {
     // Otherwise the scheduler may lease the dead engine again.
     await lease.engine.closed;
@@ -68,6 +85,53 @@ export async function* runGeneration(
       if (lease.current.isWanted()) throw requestFailure({ kind: "server-busy", retryAfterSeconds: 1 });
     },
   });
+}
+
+/** Fields of the request that pools and remote engines get, and the callback for their address. */
+function withCaller<Request extends Pick<GenerationRequest, "model">>(
+  request: Request,
+  { actor, addLogFields }: ClientRequest,
+): Request & Pick<EngineRequest, "caller" | "onAddress"> {
+  if (request.model.remote === undefined) return request;
+  const caller = actor === undefined ? {} : { caller: actor.keyName };
+  return { ...request, ...caller, onAddress: (engineAddress) => addLogFields({ engineAddress }) };
+}
+
+/** A load that fails before has its own status; most that fail do so at once. */
+const unreportedMilliseconds = 1000;
+
+/** Comments on a load that takes long with the percentage that is loaded. */
+export async function reportLoad<Result>(
+  client: Pick<ClientRequest, "addComment">,
+  load: (onLoadProgress: (percent: number) => void) => Promise<Result>,
+): Promise<Result> {
+  let latest = 0;
+  let isLate = false;
+  let timer: NodeJS.Timeout | undefined;
+  const report = (): void => client.addComment?.(`loading ${latest}%`);
+  const onLoadProgress = (percent: number): void => {
+    latest = percent;
+    if (isLate) report();
+    timer ??= setTimeout(() => {
+      isLate = true;
+      report();
+    }, unreportedMilliseconds);
+  };
+  try {
+    return await load(onLoadProgress);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Tells the client and the log which model runs, and where, so that it is known where the prompt went. */
+export function reportLocation(
+  { name, remote }: Pick<ModelDescription, "name" | "remote">,
+  { addLogFields, addResponseHeaders }: Pick<ClientRequest, "addLogFields" | "addResponseHeaders">,
+): void {
+  const runsOn = remote?.location ?? "local";
+  addLogFields({ model: name, runsOn });
+  addResponseHeaders({ "hearth-runs-on": runsOn });
 }
 
 /**
@@ -126,6 +190,7 @@ async function* generateOnLease(
   addLogFields({
     queueMilliseconds: Math.round(queueMilliseconds),
     loadMilliseconds: Math.round(loadMilliseconds),
+    engine: lease.engine.describe().driver,
     ...(droppedMessages === 0 ? {} : { droppedMessages }),
   });
   const { seed } = resolved.sampling;
@@ -138,7 +203,11 @@ async function* generateOnLease(
     seed,
   };
   let hasOutput = false;
+  const meter = client.countTokens === undefined ? undefined : createMeter(client.countTokens);
   for await (const event of generate(lease.engine, { ...request, ...resolved, input }, signal)) {
+    // A promise for every token would be slow.
+    const counted = meter?.(event);
+    if (counted !== undefined) await counted;
     if (event.type === "generation-end") addLogFields(summarize(event));
     else if (event.type !== "prompt-progress") {
       metrics.countOutputChunk();
@@ -147,6 +216,50 @@ async function* generateOnLease(
     }
     yield event;
   }
+}
+
+/** Reports the tokens of each event; the last one corrects what was estimated. */
+function createMeter(countTokens: CountTokens): (event: OutputEvent) => Promise<void> | undefined {
+  let reported: TokenCounts = { promptTokens: 0, cachedTokens: 0, outputTokens: 0 };
+  return (event) => {
+    const counted = countEvent(event, reported);
+    if (counted === reported) return undefined;
+    const added = {
+      promptTokens: counted.promptTokens - reported.promptTokens,
+      cachedTokens: counted.cachedTokens - reported.cachedTokens,
+      outputTokens: counted.outputTokens - reported.outputTokens,
+    };
+    reported = counted;
+    return countTokens(added);
+  };
+}
+
+function countEvent(event: OutputEvent, before: TokenCounts): TokenCounts {
+  switch (event.type) {
+    case "prompt-progress": {
+      if (event.total <= before.promptTokens && event.cached <= before.cachedTokens) return before;
+      const promptTokens = Math.max(before.promptTokens, event.total);
+      return { ...before, promptTokens, cachedTokens: Math.max(before.cachedTokens, event.cached) };
+    }
+    case "generation-end": {
+      const { promptTokens, cachedTokens, outputTokens } = event.usage;
+      return { promptTokens, cachedTokens, outputTokens };
+    }
+    case "text-delta":
+      return { ...before, outputTokens: event.outputTokens ?? before.outputTokens + countRoughly(event) };
+    case "reasoning-delta":
+      return { ...before, outputTokens: before.outputTokens + countRoughly(event) };
+    case "tool-call-start":
+    case "tool-call-delta":
+    case "tool-call-end":
+    case "tool-call-fail":
+      return before;
+  }
+}
+
+/** For engines that do not count: hardly any text has more tokens. */
+function countRoughly({ text }: { readonly text: string }): number {
+  return Math.max(1, Math.ceil(text.length / 3));
 }
 
 /** Only the engine itself can limit thinking if it parses its output itself. */
@@ -196,7 +309,7 @@ function prependMessages(conversation: Conversation, { system, messages }: Model
 
 function summarize({
   reason,
-  usage: { promptTokens, cachedTokens, outputTokens },
+  usage: { promptTokens, cachedTokens, outputTokens, guessedTokens, acceptedTokens = 0 },
   timings: { outputMilliseconds },
 }: Extract<OutputEvent, { type: "generation-end" }>): LogFields {
   const perSecond =
@@ -205,6 +318,7 @@ function summarize({
     promptTokens,
     cachedTokens,
     outputTokens,
+    ...(guessedTokens === undefined ? {} : { guessedTokens, acceptedTokens }),
     ...(perSecond === 0 ? {} : { tokensPerSecond: perSecond }),
     stopReason: reason,
   };

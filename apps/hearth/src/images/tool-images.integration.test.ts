@@ -6,22 +6,24 @@ const png =
 const call = { id: "c1", type: "function", function: { name: "look", arguments: "{}" } };
 const user = { role: "user", content: "Look" };
 
-/** Sends messages to a fake engine, and returns what it gets after the first two. */
-async function send(path: string, { model, last }: { readonly model: string; readonly last: object }) {
+type Sent = { readonly model: string; readonly first?: object; readonly last: object };
+
+/** Sends messages to a fake engine, and returns what it gets: the first message, and what follows the call. */
+async function send(path: string, { model, first = user, last }: Sent) {
   await using server = await startTestServer({
     models: { vision: tinyVision, text: tiny },
     script: () => [{ do: "end", reason: "stop" }],
     description: { splitsEvents: true },
   });
-  const messages = [user, { role: "assistant", content: "", tool_calls: [call] }, last];
+  const messages = [first, { role: "assistant", content: "", tool_calls: [call] }, last];
   const response = await fetch(server.url + path, {
     method: "POST",
     body: JSON.stringify({ model, messages, stream: false }),
   });
   await response.text();
   const input = server.requests[0]?.input;
-  const received = input?.type === "conversation" ? input.conversation.messages.slice(2) : [];
-  return { status: response.status, received };
+  const [received, , ...rest] = input?.type === "conversation" ? input.conversation.messages : [];
+  return { status: response.status, first: received, received: rest };
 }
 
 test.each([
@@ -63,4 +65,21 @@ test.each(["assistant", "system"])("an image in a message of the role %s is stil
   const content = [{ type: "image_url", image_url: `data:image/png;base64,${png}` }];
   const { status } = await send("/v1/chat/completions", { model: "vision", last: { role, content } });
   expect(status).toBe(400);
+});
+
+test("an image that a model without vision was shown before does not end a chat, but a new one is rejected", async () => {
+  const content = [
+    { type: "text", text: "Look" },
+    { type: "image_url", image_url: { url: `data:image/png;base64,${png}` } },
+  ];
+  const image = { role: "user", content };
+  const { status, first } = await send("/v1/chat/completions", { model: "text", first: image, last: user });
+  expect(status).toBe(200);
+  expect(first).toMatchObject({
+    role: "user",
+    content: expect.stringMatching(/^Look\n\[An image is left out/u),
+  });
+  const seen = await send("/v1/chat/completions", { model: "vision", first: image, last: user });
+  expect(seen.first).toMatchObject({ content: "Look", images: [{ mediaType: "image/png" }] });
+  expect((await send("/v1/chat/completions", { model: "text", last: image })).status).toBe(400);
 });

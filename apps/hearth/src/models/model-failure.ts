@@ -26,6 +26,9 @@ export type ModelFailure =
   | { readonly kind: "file-dialect-unsupported"; readonly architecture: string; readonly advice: string }
   | TransferFailure;
 
+/** The engines of the model are not in the operator's own network, and `--no-remote` is set. */
+export type RemoteRefusal = { readonly kind: "remote-models-disabled"; readonly model: string };
+
 /** The configured store folder cannot be used. Only printed at the terminal, because it contains a path. */
 export type StoreFolderFailure = {
   readonly kind: "store-folder-unusable";

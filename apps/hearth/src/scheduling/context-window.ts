@@ -19,6 +19,7 @@ export type WindowRequest = {
   readonly contextTokens?: number;
   readonly trainedContextTokens: number;
   readonly size: ModelSize;
+  readonly settings?: Pick<LoadPlan, "cacheType">;
 };
 
 /** Loaded first; more only when a prompt or its output needs it. */
@@ -52,12 +53,14 @@ export function findContextWindow(request: WindowRequest, limits: WindowLimits):
 
 /** Depends on the model and the machine only, so that every load of a model has the same. */
 export function chooseCacheType(
-  request: Pick<WindowRequest, "size" | "trainedContextTokens" | "purpose">,
+  request: Pick<WindowRequest, "size" | "trainedContextTokens" | "purpose" | "settings">,
   limits: WindowLimits,
 ): LoadPlan["cacheType"] {
-  if (limits.cacheType !== undefined || request.purpose !== "generate") return limits.cacheType;
+  const wanted = request.settings?.cacheType ?? limits.cacheType;
+  const canQuantize = request.purpose === "generate" && request.size.headSize % quantizedBlock === 0;
+  if (wanted !== undefined) return canQuantize ? wanted : "f16";
   const isTooLittle = tokensInMemory(request, limits) < Math.min(agentTokens, request.trainedContextTokens);
-  return isTooLittle && request.size.headSize % quantizedBlock === 0 ? "q8_0" : undefined;
+  return canQuantize && isTooLittle ? "q8_0" : undefined;
 }
 
 function wantedWindow(

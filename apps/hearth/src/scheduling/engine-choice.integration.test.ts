@@ -6,6 +6,7 @@ import { FailureError } from "@hearth-and-keep/failures";
 import { makeTemporaryFolder, preparePython, testModel } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
 import { writeChosenEngine } from "../engines/chosen-engine.ts";
+import { cacheSelfTest } from "../engines/self-test-results.ts";
 import { chooseEngine, withFallback } from "./engine-choice.ts";
 
 const never = new AbortController().signal;
@@ -93,6 +94,25 @@ test("a model with a projector runs on llama.cpp's own server even if the built-
   await using textOnly = await driver.load({ modelPath, ...tinyPlan }, loading);
   await using vision = await driver.load({ modelPath, projectorPath, ...tinyPlan }, loading);
   expect([textOnly, vision].map((engine) => engine.describe().canSeeImages)).toEqual([false, true]);
+}, 120_000);
+
+test("a model with a projector is not loaded by a program that failed its self-test", async () => {
+  await using folder = await makeTemporaryFolder("choice");
+  await linkEnvironment(folder.path);
+  const compiled = join(folder.path, "llama-server-3.22.1");
+  await mkdir(compiled);
+  const path = join(compiled, "llama-server");
+  await writeFile(path, "#!/bin/sh\nexit 1\n");
+  await chmod(path, 0o755);
+  const program = { kind: "llama-server", path, isCompiled: true } as const;
+  await cacheSelfTest(folder.path, program, { works: false, reason: "it crashed" });
+  const { options, warnings } = createOptions(folder.path);
+  const { driver } = await chooseEngine("binding", options);
+  const modelPath = await testModel("tiny-llama.gguf");
+  const projectorPath = await testModel("tiny-projector.gguf");
+  await using vision = await driver.load({ modelPath, projectorPath, ...tinyPlan }, loading);
+  expect(vision.describe().canSeeImages).toBe(true);
+  expect(warnings).toEqual([]);
 }, 120_000);
 
 const plan: LoadPlan = { modelPath: "/x", ...tinyPlan };

@@ -1,13 +1,14 @@
 import { mkdir } from "node:fs/promises";
 import type { EngineDriver, EngineFailure, LoadPlan } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
-import { createLlamaDriver } from "@hearth-and-keep/llama-engine";
+import { createLlamaDriver, type PromptStore } from "@hearth-and-keep/llama-engine";
 import { readChosenEngine } from "../engines/chosen-engine.ts";
 import {
   type EngineLocations,
   type EnginePreference,
   type EngineProgram,
   type EngineSetupFailure,
+  engineNameOf,
   formatEngineSetupFailure,
   formatProgram,
 } from "../engines/engine-programs.ts";
@@ -23,6 +24,8 @@ export type EngineChoiceOptions = {
   readonly loadSettings: Pick<LoadPlan, "threads" | "gpuLayers">;
   /** Called with a message for the log. */
   readonly onWarning: (message: string) => void;
+  /** Where the built-in engine keeps evaluated prompts; absent keeps none. */
+  readonly promptStore?: PromptStore | undefined;
 };
 
 export type EngineChoice = {
@@ -45,7 +48,7 @@ export async function chooseEngine(
   const context = { isRequested: requested !== undefined, found, options };
   const { program, reason } = await pickEngine(preference, context);
   return {
-    driver: await createDriver(program, { found, onWarning: options.onWarning }),
+    driver: await createDriver(program, { ...options, found }),
     program,
     summary: `Engine: ${formatProgram(program)}, ${reason}`,
   };
@@ -57,8 +60,9 @@ export async function chooseEngine(
  */
 export async function testEngines(
   programs: readonly EngineProgram[],
-  { locations: { folder }, loadSettings, onWarning }: EngineChoiceOptions,
+  { locations, loadSettings, onWarning }: EngineChoiceOptions,
 ): Promise<readonly TestedEngine[]> {
+  const { folder } = locations;
   const cachedResults = await Promise.all(programs.map((program) => readCachedSelfTest(folder, program)));
   const cached = programs.flatMap((program, index) => {
     const result = cachedResults[index];
@@ -67,7 +71,7 @@ export async function testEngines(
   if (cached.length === programs.length) return cached;
   await mkdir(folder, { recursive: true });
   const modelPath = await createSelfTestModel(folder);
-  const drivers = await Promise.all(programs.map((program) => createProgramDriver(program, onWarning)));
+  const drivers = await Promise.all(programs.map((program) => createProgramDriver(program, { onWarning })));
   const tested = (await runSelfTests(drivers, { modelPath, loadSettings })).flatMap((result, index) => {
     const program = programs[index];
     return program === undefined ? [] : [{ program, result }];
@@ -87,7 +91,8 @@ async function pickEngine(
   preference: EnginePreference,
   { isRequested, found, options }: PickContext,
 ): Promise<PickedEngine> {
-  const candidates = preference === "auto" ? found : found.filter(({ kind }) => kind === preference);
+  const candidates =
+    preference === "auto" ? found : found.filter((each) => engineNameOf(each) === preference);
   if (candidates.length === 0 && preference !== "auto") {
     const missing = { kind: "engine-missing", engine: preference } as const;
     if (isRequested) throw new FailureError<EngineSetupFailure>(missing);
@@ -105,29 +110,38 @@ async function pickEngine(
   return { program: builtIn, reason: `${preference} failed its self-test` };
 }
 
-type DriverContext = {
+type DriverContext = Pick<EngineChoiceOptions, "onWarning" | "promptStore" | "locations"> & {
   readonly found: readonly EngineProgram[];
-  readonly onWarning: (message: string) => void;
 };
 
 /** The driver of the chosen engine with its fallback, which is created when it is first needed. */
-async function createDriver(
-  program: EngineProgram,
-  { found, onWarning }: DriverContext,
-): Promise<EngineDriver> {
-  const chosen = await createProgramDriver(program, onWarning);
+async function createDriver(program: EngineProgram, context: DriverContext): Promise<EngineDriver> {
+  const { found, onWarning, promptStore, locations } = context;
+  const chosen = await createProgramDriver(program, {
+    onWarning,
+    promptStore,
+    // "hearth engine list" then shows it, and the next start uses another engine until the result has expired.
+    onGpuLost: (reason) =>
+      void cacheSelfTest(locations.folder, program, {
+        works: false,
+        reason: `the GPU was lost while it was used: ${reason}`,
+      }).catch(() => undefined),
+  });
   if (program.kind !== "binding") {
-    const binding = memoize(() => createProgramDriver(builtIn, onWarning));
+    const binding = memoize(() => createProgramDriver(builtIn, { onWarning, promptStore }));
     return withFallback(chosen, { binding, name: formatProgram(program), onWarning });
   }
-  const visionProgram = found.find(({ kind }) => kind !== "binding");
-  if (visionProgram === undefined) return chosen;
-  const name = formatProgram(visionProgram);
+  const mediaPrograms = found.filter(({ kind }) => kind !== "binding");
+  if (mediaPrograms.length === 0) return chosen;
   const binding = (): Promise<EngineDriver> => Promise.resolve(chosen);
-  const openVisionDriver = memoize(async () =>
-    withFallback(await createProgramDriver(visionProgram, onWarning), { binding, name, onWarning }),
-  );
+  const openVisionDriver = memoize(async () => {
+    const mediaProgram = await pickMediaProgram(locations.folder, mediaPrograms);
+    const name = formatProgram(mediaProgram);
+    const driver = await createProgramDriver(mediaProgram, { onWarning, promptStore });
+    return withFallback(driver, { binding, name, onWarning });
+  });
   return {
+    ...chosen,
     // The binding supports neither images nor audio, so a model with a projector runs on llama.cpp's own server.
     load: async (plan, loadOptions) =>
       plan.projectorPath === undefined
@@ -136,14 +150,38 @@ async function createDriver(
   };
 }
 
+/** The first one that has not failed its last self-test. */
+async function pickMediaProgram(folder: string, programs: readonly EngineProgram[]): Promise<EngineProgram> {
+  for (const program of programs) {
+    if ((await readCachedSelfTest(folder, program))?.works !== false) return program;
+  }
+  return programs[0] ?? builtIn;
+}
+
+type ProgramDriverOptions = Pick<EngineChoiceOptions, "onWarning" | "promptStore"> & {
+  readonly onGpuLost?: (reason: string) => void;
+};
+
 /** Imports the HTTP driver only if it is needed. */
 async function createProgramDriver(
   program: EngineProgram,
-  onWarning: (message: string) => void,
+  { onWarning, onGpuLost, promptStore }: ProgramDriverOptions,
 ): Promise<EngineDriver> {
+  if (program.kind === "binding" && program.gpu !== undefined) {
+    const { gpu: backend, buildFolder: folder, devices } = program;
+    return createLlamaDriver({
+      onWarning,
+      ...(onGpuLost && { onGpuLost }),
+      gpu: { backend, folder, devices },
+    });
+  }
   if (program.kind === "binding") {
     const { buildFolder } = program;
-    return createLlamaDriver({ onWarning, ...(buildFolder === undefined ? {} : { buildFolder }) });
+    return createLlamaDriver({
+      onWarning,
+      ...(buildFolder === undefined ? {} : { buildFolder }),
+      ...(promptStore === undefined ? {} : { promptStore }),
+    });
   }
   const { createLlamaServerDriver } = await import("@hearth-and-keep/upstream-engine");
   return createLlamaServerDriver({ program, onWarning });
@@ -163,6 +201,7 @@ type Fallback = {
 /** If an engine cannot start a model, the built-in engine tries before the request fails. */
 export function withFallback(first: EngineDriver, { binding, name, onWarning }: Fallback): EngineDriver {
   return {
+    ...first,
     async load(plan, options) {
       try {
         return await first.load(plan, options);

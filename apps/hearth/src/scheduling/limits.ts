@@ -8,10 +8,12 @@ export type SchedulingLimits = {
   readonly contextTokens: number | undefined;
   /** Concurrent requests per generating model, if memory allows. */
   readonly sequences: number;
-  /** How many requests may queue for one model beyond its slots. */
+  /** How many requests of one owner may queue for one model beyond its slots. */
   readonly maxQueuedPerModel: number;
-  /** How many requests may queue for all models together. */
+  /** How many requests may queue for all models together, unless their owner has few of them. */
   readonly maxQueuedTotal: number;
+  /** After this, clients are told their positions. Failures before that still have a status of their own. */
+  readonly queueNoticeSeconds: number;
   readonly keepAlive: KeepAlive;
 };
 
@@ -22,6 +24,7 @@ export function defaultLimits(): SchedulingLimits {
     sequences: 8,
     maxQueuedPerModel: 64,
     maxQueuedTotal: 512,
+    queueNoticeSeconds: 5,
     keepAlive: 300,
   };
 }

@@ -1,4 +1,4 @@
-import type { Engine, LoadPlan } from "@hearth-and-keep/engine";
+import type { Engine, LoadPlan, Timings, Usage } from "@hearth-and-keep/engine";
 import type { ModelDescription, ModelSummary, RemoteExecution } from "../models/metadata/describe-model.ts";
 import { rejectPrivateDialect } from "../models/metadata/private-dialect.ts";
 import {
@@ -9,14 +9,17 @@ import {
 } from "./context-window.ts";
 import type { KeepAlive } from "./keep-alive.ts";
 import type { ModelSize } from "./memory-budget.ts";
+import type { RequestOwner } from "./request-queue.ts";
 
 /** What a request needs from the scheduler: a model, loaded for a purpose. */
 export type LoadRequest = Pick<
   LoadPlan,
   "modelPath" | "remote" | "adapters" | "projectorPath" | "goTemplate" | "purpose"
 > & {
-  /** Identifies the model: the digest of its manifest, which covers its adapters. */
+  /** Identifies the model: the digest of its manifest. */
   readonly key: string;
+  /** The same for models that can use one load: those with the same files and template. Absent means `key`. */
+  readonly loadKey?: string;
   /** Set if the model has a fixed concurrency, as on remote engines. */
   readonly sequences?: number;
   /** The most context that the request wants to use; absent means as much as possible. */
@@ -27,16 +30,40 @@ export type LoadRequest = Pick<
   readonly neededTokens?: number;
   readonly trainedContextTokens: number;
   readonly size: ModelSize;
+  /** What the request or the model sets; the server's settings apply to the rest. */
+  readonly settings?: RequestLoadSettings;
   /** Replaces the model's keep-alive, for later requests too; absent leaves it unchanged. */
   readonly keepAlive?: KeepAlive;
+  /** Called with whole percents while the request waits for a load. */
+  readonly onLoadProgress?: (percent: number) => void;
   /** No client waits for it: it starts only when no other request waits for a slot or for memory. */
   readonly isBackground?: boolean;
+  /** Who takes turns with others; absent for the server itself. */
+  readonly owner?: RequestOwner;
+  /** Called if the request has to wait for its turn, and when its position has fallen after it has waited for a while. */
+  readonly onQueued?: (queuePosition: QueuePosition) => void;
+};
+
+/** A request that waits for its turn. */
+export type QueuePosition = {
+  /** 1 is next. 0 needs no turn: it waits for its model to be loaded. */
+  readonly position: number;
+  /** How long it may still wait; undefined until a request of this model has ended. */
+  readonly seconds: number | undefined;
+  readonly waitedMilliseconds: number;
+  /** Whether the request has just arrived. */
+  readonly isArrival?: boolean;
 };
 
 export type RequestShape = { readonly window: ContextWindow; readonly cacheType: LoadPlan["cacheType"] };
 
 /** A request as it is queued: with its window, and the context that must be loaded for it. */
-export type QueuedLoadRequest = LoadRequest & RequestShape & { readonly minContextTokens: number };
+export type QueuedLoadRequest = LoadRequest &
+  RequestShape & {
+    readonly minContextTokens: number;
+    /** Set if it embeds on a model that was loaded to generate: the memory of the context beside. */
+    readonly besideBytes?: number;
+  };
 
 /** A slot on a loaded model. The request disposes of it when it ends, successfully or not. */
 export type Lease = Disposable & {
@@ -53,14 +80,40 @@ export type Lease = Disposable & {
   readonly position: number;
   /** Whether other requests wait for a slot on this model. */
   readonly isWanted: () => boolean;
+  /** Counts tokens that were evaluated or generated, so that owners can take turns by them. */
+  readonly addTokens: (promptTokens: number, outputTokens: number) => void;
+  /** Measures what tokens cost, from a generation that has ended. */
+  readonly measure: (usage: Usage, timings: Timings) => void;
 };
 
 /** The part of a client's request that decides how its model is loaded. */
 export type LoadInput = {
   readonly model: ModelDescription;
   readonly contextTokens?: number;
+  readonly loadSettings?: RequestLoadSettings;
   readonly keepAlive?: KeepAlive;
 };
+
+/** How a model is loaded, as far as models and requests can set it. A load serves only requests with the same. */
+export type RequestLoadSettings = Pick<
+  LoadPlan,
+  "gpuLayers" | "batchTokens" | "cacheType" | "flashAttention"
+>;
+
+/** Batches are powers of two, so that clients cannot cause many different loads. */
+const batchTokens = { min: 32, max: 2048 };
+
+export function pickLoadSettings(values: RequestLoadSettings): RequestLoadSettings {
+  const { gpuLayers = -1, batchTokens: batch, cacheType, flashAttention } = values;
+  const clamped = Math.min(batchTokens.max, Math.max(batchTokens.min, batch ?? 0));
+  return {
+    // -1: the engine decides.
+    ...(gpuLayers === -1 ? {} : { gpuLayers }),
+    ...(batch === undefined ? {} : { batchTokens: 2 ** Math.floor(Math.log2(clamped)) }),
+    ...(cacheType === undefined ? {} : { cacheType }),
+    ...(flashAttention === undefined ? {} : { flashAttention }),
+  };
+}
 
 /** For a file without a trained context length in its metadata. */
 const defaultTrainedContextTokens = 4096;
@@ -69,7 +122,7 @@ const maxContextTokens = 16_777_216;
 
 /** Describes how to load the model of a request. The request's context size overrides the model's own. */
 export function createLoadRequest(
-  { model, contextTokens, keepAlive }: LoadInput,
+  { model, contextTokens, loadSettings, keepAlive }: LoadInput,
   purpose: LoadPlan["purpose"],
 ): LoadRequest {
   const { header, parameters, adapterPaths, projectorPaths } = model;
@@ -79,6 +132,7 @@ export function createLoadRequest(
   const [projectorPath] = projectorPaths;
   return {
     key: model.digest,
+    loadKey: loadKeyOf(model),
     modelPath: model.modelPath,
     purpose,
     trainedContextTokens: model.trainedContextTokens ?? defaultTrainedContextTokens,
@@ -87,9 +141,18 @@ export function createLoadRequest(
     ...(projectorPath === undefined ? {} : { projectorPath }),
     ...(model.template === null ? {} : { goTemplate: model.template }),
     ...limitOf(requestedTokens),
+    settings: { ...pickLoadSettings(parameters.values), ...loadSettings },
     ...(contextTokens === undefined ? {} : { isContextDemanded: true }),
     ...(keepAlive === undefined ? {} : { keepAlive }),
   };
+}
+
+/**
+ * The paths of blobs contain their digests. System texts, messages and parameters belong to requests; the template
+ * belongs to the load, because the model's process renders it, and whether the model has tools depends on it.
+ */
+function loadKeyOf({ modelPath, adapterPaths, projectorPaths, template }: ModelDescription): string {
+  return JSON.stringify([modelPath, adapterPaths, projectorPaths, template]);
 }
 
 /** A remote model uses no local memory and has its engines' context, so it stays loaded whatever the request says. */
@@ -175,4 +238,20 @@ export function candidateContexts(requests: readonly QueuedLoadRequest[]): reado
   return [
     ...new Set([grown, forAll, growContext(first.minContextTokens, first.window), first.minContextTokens]),
   ];
+}
+
+/**
+ * A model is loaded separately for each purpose, because its context differs, unless it embeds beside generating; and for
+ * each of its settings.
+ */
+export function modelKey({
+  key,
+  loadKey = key,
+  purpose,
+  besideBytes,
+  settings = {},
+}: LoadRequest & { besideBytes?: number }): string {
+  const { gpuLayers = "", batchTokens: batch = "", cacheType = "", flashAttention = "" } = settings;
+  const usedPurpose = besideBytes === undefined ? purpose : "generate";
+  return `${usedPurpose} ${loadKey} ${gpuLayers}/${batch}/${cacheType}/${flashAttention}`;
 }

@@ -19,6 +19,14 @@ type ProcessSize = {
   readonly scoreBuffers: 0 | 1 | 3;
 };
 
+/** What the memory of a loaded model is used for. */
+export type MemoryBreakdown = {
+  readonly weightBytes: number;
+  readonly cacheBytes: number;
+  /** Everything else of the engine's process. */
+  readonly processBytes: number;
+};
+
 export type LoadShape = { readonly contextTokens: number; readonly sequences: number };
 
 export type MemoryNeed = {
@@ -64,25 +72,44 @@ const bytesPerScore = 4;
 const samplerBytesPerVocabularyEntry = 110;
 const sequenceBytes = 1_000_000;
 
+export function estimateMemoryBytes(need: CacheNeed, shape: LoadShape): number {
+  const { weightBytes, cacheBytes, processBytes: otherBytes } = estimateMemory(need, shape);
+  return Math.ceil(weightBytes + cacheBytes + otherBytes);
+}
+
+type CacheNeed = Pick<MemoryNeed, "size" | "cacheType">;
+
 /**
  * The file, two caches (keys and values) for every layer, head and token of every sequence, and the engine process
  * with the buffers of one batch.
  */
-export function estimateMemoryBytes(
-  { size, cacheType = "f16" }: Pick<MemoryNeed, "size" | "cacheType">,
+export function estimateMemory(
+  { size, cacheType = "f16" }: CacheNeed,
   { contextTokens, sequences }: LoadShape,
-): number {
+): MemoryBreakdown {
   const values = 2 * size.layers * size.keyValueHeads * size.headSize * contextTokens * sequences;
-  const cacheBytes = values * cacheBytesPerValue[cacheType];
-  return Math.ceil(size.fileBytes + cacheBytes + estimateProcessBytes(size.process, sequences));
+  return {
+    weightBytes: size.fileBytes,
+    cacheBytes: Math.ceil(values * cacheBytesPerValue[cacheType]),
+    processBytes: estimateProcessBytes(size.process, sequences),
+  };
+}
+
+/** What a second context takes up, in a process that has the weights already. */
+export function estimateContextBytes(need: CacheNeed, shape: LoadShape): number {
+  return estimateMemory(need, shape).cacheBytes + estimateScoreBytes(need.size.process);
 }
 
 function estimateProcessBytes(size: ProcessSize | undefined, sequences: number): number {
   if (size === undefined) return 0;
-  const { vocabularySize, scoreBuffers } = size;
-  const scoreBytes = scoreBuffers * batchTokens * vocabularySize * bytesPerScore;
+  const { vocabularySize } = size;
   const perSequence = sequenceBytes + vocabularySize * samplerBytesPerVocabularyEntry;
-  return processBytes + vocabularySize * bytesPerVocabularyEntry + scoreBytes + sequences * perSequence;
+  const vocabularyBytes = vocabularySize * bytesPerVocabularyEntry;
+  return processBytes + vocabularyBytes + estimateScoreBytes(size) + sequences * perSequence;
+}
+
+function estimateScoreBytes(size: ProcessSize | undefined): number {
+  return size === undefined ? 0 : size.scoreBuffers * batchTokens * size.vocabularySize * bytesPerScore;
 }
 
 /** The memory of the smallest possible load, if even that exceeds the budget. */

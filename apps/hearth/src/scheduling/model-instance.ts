@@ -1,7 +1,9 @@
 import type { Engine, EngineDriver, EngineFailure, LoadPlan } from "@hearth-and-keep/engine";
 import type { UnloadReason } from "./events.ts";
+import type { LoadUser } from "./keep-alive.ts";
 import type { Lease, QueuedLoadRequest } from "./load-request.ts";
-import type { QueuedRequest } from "./request-queue.ts";
+import type { MemoryBreakdown } from "./memory-budget.ts";
+import type { LeaseMeter, QueuedRequest } from "./request-queue.ts";
 
 export type InstanceEnd =
   | { readonly type: "load-failed"; readonly error: unknown }
@@ -12,6 +14,9 @@ export type InstanceOptions = {
   readonly driver: EngineDriver;
   readonly plan: LoadPlan;
   readonly memoryBytes: number;
+  readonly breakdown: MemoryBreakdown;
+  /** Called with each whole percent of the load. */
+  readonly onProgress: (percent: number) => void;
   readonly onLoaded: (instance: ModelInstance) => void;
   readonly onReleased: (leaseMilliseconds: number) => void;
   /** The number of slots has changed. */
@@ -27,10 +32,18 @@ export type Drain = {
   readonly forTicket?: number;
 };
 
+type GrantOptions = Pick<Lease, "engine" | "isWanted"> & {
+  readonly user: LoadUser;
+  readonly meter: LeaseMeter;
+};
+
 type InstanceState =
   | { readonly type: "loading" }
   | { readonly type: "serving"; readonly engine: Engine }
   | { readonly type: "unloading" };
+
+/** The engine frees the context for embeddings a little earlier. */
+const besideSeconds = 35;
 
 /**
  * One load of a model, from its start until its memory is free again:
@@ -42,7 +55,7 @@ type InstanceState =
  */
 export class ModelInstance {
   readonly plan: LoadPlan;
-  readonly memoryBytes: number;
+  readonly breakdown: MemoryBreakdown;
   readonly startedAt = performance.now();
   /** Resolves when the memory is free again. */
   readonly unloaded: Promise<void>;
@@ -53,18 +66,34 @@ export class ModelInstance {
   #state: InstanceState = { type: "loading" };
   #readyAt = Number.POSITIVE_INFINITY;
   #usedAt = this.startedAt;
+  #loadedPercent = -1;
   #leases = 0;
+  /** Of a context for embeddings beside that of generation. */
+  #besideBytes = 0;
+  #besideLeases = 0;
+  #besideUsedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: InstanceOptions) {
     this.#options = options;
     this.plan = options.plan;
-    this.memoryBytes = options.memoryBytes;
+    this.breakdown = options.breakdown;
     this.unloaded = this.#ended.promise;
     void this.#load();
   }
 
   get state(): InstanceState {
     return this.#state;
+  }
+
+  /** As estimated for the memory budget. */
+  get memoryBytes(): number {
+    const isRecent = performance.now() - this.#besideUsedAt < besideSeconds * 1000;
+    return this.#options.memoryBytes + (this.#besideLeases > 0 || isRecent ? this.#besideBytes : 0);
+  }
+
+  /** How much more than what is counted already is needed to embed. */
+  missingBytes(besideBytes: number): number {
+    return Math.max(0, this.#options.memoryBytes + besideBytes - this.memoryBytes);
   }
 
   get leases(): number {
@@ -100,11 +129,14 @@ export class ModelInstance {
 
   grantLease(
     { enqueuedAt, position, request }: QueuedRequest<QueuedLoadRequest, Lease>,
-    { engine, isWanted }: Pick<Lease, "engine" | "isWanted">,
+    { engine, isWanted, user, meter }: GrantOptions,
   ): Lease {
     const grantedAt = performance.now();
     this.#leases += 1;
     this.#usedAt = grantedAt;
+    user.leases += 1;
+    const { besideBytes = 0 } = request;
+    this.#countBeside(besideBytes, 1);
     const loadMilliseconds = Math.max(0, this.#readyAt - Math.max(enqueuedAt, this.startedAt));
     const { window } = request;
     // A remote engine may have less context than planned, and will not have more.
@@ -121,14 +153,27 @@ export class ModelInstance {
       queueMilliseconds: Math.max(0, grantedAt - enqueuedAt - loadMilliseconds),
       position,
       isWanted,
+      addTokens: meter.add,
+      measure: meter.measure,
       [Symbol.dispose]: () => {
         if (isReleased) return;
         isReleased = true;
+        meter.end();
         this.#leases -= 1;
         this.#usedAt = performance.now();
+        user.leases -= 1;
+        user.usedAt = this.#usedAt;
+        this.#countBeside(besideBytes, -1);
         this.#options.onReleased(this.#usedAt - grantedAt);
       },
     };
+  }
+
+  #countBeside(bytes: number, leases: 1 | -1): void {
+    if (bytes === 0) return;
+    this.#besideLeases += leases;
+    this.#besideBytes = Math.max(bytes, this.memoryBytes - this.#options.memoryBytes);
+    this.#besideUsedAt = performance.now();
   }
 
   /** Frees the memory, even if leases are active; a load in progress is cancelled. */
@@ -145,7 +190,9 @@ export class ModelInstance {
     try {
       const { driver, onSlotsChange } = this.#options;
       const { signal } = this.#cancelLoad;
-      const options = { signal, onProgress: () => undefined, onSequencesChange: onSlotsChange };
+      this.#reportProgress(0);
+      const onProgress = (fraction: number): void => this.#reportProgress(fraction);
+      const options = { signal, onProgress, onSequencesChange: onSlotsChange };
       engine = await Promise.try(() => driver.load(this.plan, options));
     } catch (error) {
       const isCancelled = this.#state.type === "unloading";
@@ -157,6 +204,13 @@ export class ModelInstance {
     this.#state = { type: "serving", engine };
     void engine.closed.then((failure) => this.#handleCrash(failure));
     this.#options.onLoaded(this);
+  }
+
+  #reportProgress(fraction: number): void {
+    const percent = Math.floor(100 * Math.min(1, fraction));
+    if (percent <= this.#loadedPercent) return;
+    this.#loadedPercent = percent;
+    this.#options.onProgress(percent);
   }
 
   async #unload(engine: Engine, end: InstanceEnd): Promise<void> {

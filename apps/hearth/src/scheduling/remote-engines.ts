@@ -37,7 +37,10 @@ export function openRemoteEngines(
     extendDriver: (local) =>
       pools.size === 0
         ? local
-        : { load: (plan, load) => (plan.remote === undefined ? local : remoteDriver).load(plan, load) },
+        : {
+            ...local,
+            load: (plan, load) => (plan.remote === undefined ? local : remoteDriver).load(plan, load),
+          },
     getEngineInfo: (name) => pools.get(name)?.pool.facts(),
     snapshots: () =>
       [...pools].map(([model, { pool }]) => ({ model, waiting: pool.waiting, members: pool.snapshot() })),

@@ -1,17 +1,17 @@
 import type { EngineDriver, LoadPlan } from "@hearth-and-keep/engine";
 import type { SchedulingEvent } from "./events.ts";
-import { computeExpiry, ExpiryTimer, isForever, type KeepAlive } from "./keep-alive.ts";
-import type { Lease, LoadRequest, QueuedLoadRequest, RequestShape } from "./load-request.ts";
-import type { LoadShape, Resident } from "./memory-budget.ts";
+import { ExpiryTimer, type KeepAlive, LoadUsers } from "./keep-alive.ts";
+import type { Lease, LoadRequest, QueuedLoadRequest, QueuePosition, RequestShape } from "./load-request.ts";
+import { estimateMemory, type LoadShape, type Resident } from "./memory-budget.ts";
 import { type InstanceEnd, ModelInstance } from "./model-instance.ts";
-import { type QueuedRequest, RequestQueue } from "./request-queue.ts";
+import { estimateWaitSeconds, type QueuedRequest, RequestQueue } from "./request-queue.ts";
 
 /** How long requests that fit into the loaded context may overtake one that needs a larger one. */
 const maxOvertakenSeconds = 30;
 
 export type LoadSettings = Pick<
   LoadPlan,
-  "gpuLayers" | "cacheType" | "flashAttention" | "memoryMap" | "threads"
+  "gpuLayers" | "batchTokens" | "cacheType" | "flashAttention" | "memoryMap" | "threads" | "speculation"
 >;
 
 export type ScheduledModelOptions = {
@@ -24,15 +24,16 @@ export type ScheduledModelOptions = {
 };
 
 /**
- * One model for one purpose: its queue, and its instance while it is loaded. A larger context is loaded beside the
+ * One load for one purpose: its queue, the models that use it, and its instance. A larger context is loaded beside the
  * instance if memory allows; it then replaces the instance, which ends with its last lease.
  */
 export class ScheduledModel {
-  readonly key: string;
   readonly purpose: LoadPlan["purpose"];
+  readonly users: LoadUsers;
   readonly queue = new RequestQueue<QueuedLoadRequest, Lease>();
   /** By the limit that requests set; 0 without one. */
   readonly shapes = new Map<number, RequestShape>();
+  readonly #firstKey: string;
   readonly #options: ScheduledModelOptions;
   readonly #timer = new ExpiryTimer();
   #instance: ModelInstance | undefined;
@@ -40,14 +41,27 @@ export class ScheduledModel {
   #replacement: ModelInstance | undefined;
   /** Was replaced, and finishes its requests. */
   #replaced: ModelInstance | undefined;
-  #keepAlive: KeepAlive;
   #meanLeaseMilliseconds = 0;
 
   constructor({ key, purpose }: LoadRequest, options: ScheduledModelOptions) {
-    this.key = key;
+    this.#firstKey = key;
     this.purpose = purpose;
+    this.users = new LoadUsers(options.keepAlive);
     this.#options = options;
-    this.#keepAlive = options.keepAlive;
+  }
+
+  /** Of the model that has used it for longest. */
+  get key(): string {
+    return this.users.keys[0] ?? this.#firstKey;
+  }
+
+  isUsedBy(key: string): boolean {
+    return this.users.keys.includes(key) || this.queue.requests.some((request) => request.key === key);
+  }
+
+  isUsedByOthers(key: string): boolean {
+    const queued = this.queue.requests.map((request) => request.key);
+    return [...this.users.activeKeys, ...queued].some((other) => other !== key);
   }
 
   get instance(): ModelInstance | undefined {
@@ -70,18 +84,44 @@ export class ScheduledModel {
     return this.#meanLeaseMilliseconds;
   }
 
-  /** How many queued requests of clients exceed the slots that are free or being loaded. */
-  get queuedBeyondSlots(): number {
+  /** How many queued requests of clients, or of one owner, exceed the slots that are free or being loaded. */
+  queuedBeyondSlots(ownerId?: string): number {
+    const waiting = ownerId === undefined ? this.queue.clientLength : this.queue.waitingOf(ownerId);
     const instance = this.#instance;
     const slots = instance === undefined || instance.drain !== undefined ? 0 : instance.freeSlots;
-    return Math.max(0, this.queue.clientLength - slots);
+    return Math.max(0, waiting - slots);
+  }
+
+  /** All waiting requests, in the order in which they would be served. */
+  get positions(): readonly (QueuePosition & { readonly queued: QueuedRequest<QueuedLoadRequest, Lease> })[] {
+    const now = performance.now();
+    const { instance, meanLeaseMilliseconds } = this;
+    // Those that will have a slot as soon as the model is loaded do not wait for others.
+    const ahead = instance?.state.type === "serving" ? 0 : (instance?.freeSlots ?? 0);
+    return this.queue.inOrder().map((queued, index) => {
+      const position = Math.max(0, index + 1 - ahead);
+      const load = { waiting: position, slots: instance?.slots ?? 1, meanLeaseMilliseconds };
+      const seconds = meanLeaseMilliseconds === 0 ? undefined : estimateWaitSeconds(load);
+      return { queued, position, seconds, waitedMilliseconds: now - queued.enqueuedAt };
+    });
   }
 
   /** On the monotonic clock; while the model is in use, as if its last lease were released now. */
   get expiresAt(): number {
-    const instance = this.#instance;
-    const isIdle = instance !== undefined && instance.leases === 0 && this.queue.length === 0;
-    return computeExpiry(this.#keepAlive, isIdle ? instance.usedAt : performance.now());
+    return this.expiryOf();
+  }
+
+  /** Of one model, or of the last. */
+  expiryOf(key?: string): number {
+    const isBusy = this.#instance?.state.type !== "serving" || this.queue.length > 0;
+    return this.users.expiresAt(isBusy, key);
+  }
+
+  /** Whether it can embed as well, while it is loaded to generate. */
+  get embedsBeside(): boolean {
+    const { state, drain } = this.#instance ?? {};
+    if (state?.type !== "serving" || drain !== undefined || this.purpose !== "generate") return false;
+    return state.engine.describe().embedsBesideGeneration === true;
   }
 
   /** For the memory budget. */
@@ -90,7 +130,7 @@ export class ScheduledModel {
       const { memoryBytes, usedAt, state, leases } = instance;
       const isIdle = state.type === "serving" && leases === 0 && this.queue.length === 0;
       const residentState = state.type === "unloading" ? "unloading" : isIdle ? "idle" : "busy";
-      return { instance, memoryBytes, usedAt, state: residentState, isPinned: isForever(this.#keepAlive) };
+      return { instance, memoryBytes, usedAt, state: residentState, isPinned: this.users.isPinned };
     });
   }
 
@@ -100,6 +140,7 @@ export class ScheduledModel {
 
   /** Loads the model, or its replacement if it is loaded already. */
   load(request: QueuedLoadRequest, shape: LoadShape, memoryBytes: number): void {
+    this.users.add(request);
     const instance = this.#createInstance(request, shape, memoryBytes);
     if (this.#instance === undefined) this.#instance = instance;
     else this.#replacement = instance;
@@ -117,8 +158,21 @@ export class ScheduledModel {
     };
     const instance = new ModelInstance({
       driver,
-      plan: { ...loadSettings, ...files, ...shape, ...cacheOf(request), purpose: this.purpose },
+      plan: {
+        ...loadSettings,
+        ...request.settings,
+        ...files,
+        ...shape,
+        ...cacheOf(request),
+        purpose: this.purpose,
+      },
       memoryBytes,
+      breakdown: estimateMemory(request, shape),
+      onProgress: (percent) => {
+        for (const queued of this.queue.requests) {
+          if (queued.minContextTokens <= shape.contextTokens) queued.onLoadProgress?.(percent);
+        }
+      },
       onLoaded: () => this.#handleLoaded(instance),
       onSlotsChange: onChange,
       onReleased: (leaseMilliseconds) => {
@@ -149,8 +203,10 @@ export class ScheduledModel {
       next !== undefined && hasSlotFor(next, instance);
       next = this.#findNext()
     ) {
-      this.#keepAlive = next.request.keepAlive ?? this.#keepAlive;
-      next.resolve(instance.grantLease(next, { engine, isWanted }));
+      const user = this.users.add(next.request);
+      user.keepAlive = next.request.keepAlive ?? user.keepAlive;
+      const meter = this.queue.charge(next);
+      next.resolve(instance.grantLease(next, { engine, isWanted, user, meter }));
     }
     this.#timer.stop();
     if (instance.leases > 0) return;
@@ -158,7 +214,10 @@ export class ScheduledModel {
     else if (this.#replacement !== undefined) return;
     else if (this.queue.length > 0) instance.unload("outgrown");
     else if (this.expiresAt <= performance.now()) instance.unload("expired");
-    else this.#timer.start(this.expiresAt, this.#options.onChange);
+    else {
+      this.users.removeExpired();
+      this.#timer.start(this.expiresAt, this.#options.onChange);
+    }
   }
 
   /**
@@ -167,17 +226,18 @@ export class ScheduledModel {
    * not for ever.
    */
   #findNext(): QueuedRequest<QueuedLoadRequest, Lease> | undefined {
-    const { head } = this.queue;
     const instance = this.#instance;
-    if (head === undefined || instance === undefined) return undefined;
-    if (this.canServe(head.request)) return instance.accepts(head) ? head : undefined;
-    const isOverdue = performance.now() - head.enqueuedAt > maxOvertakenSeconds * 1000;
+    if (instance === undefined) return undefined;
+    const first = this.queue.next((queued) => instance.accepts(queued), instance);
+    if (first === undefined || this.canServe(first.request)) return first;
+    const isOverdue = performance.now() - first.enqueuedAt > maxOvertakenSeconds * 1000;
     if (this.#replacement === undefined && (isOverdue || instance.leases === 0)) return undefined;
-    return this.queue.find(
+    return this.queue.next(
       (queued) =>
         instance.accepts(queued) &&
         this.canServe(queued.request) &&
-        (head.isBackground || !queued.isBackground),
+        (first.isBackground || !queued.isBackground),
+      instance,
     );
   }
 

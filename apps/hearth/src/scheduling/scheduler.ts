@@ -2,8 +2,8 @@
  * @module
  * Scheduling: grants leases on models, loads a model when requests are queued for it, and unloads it when its keep-alive
  * expires or another model needs the memory. Guarantees that the estimated memory of all models stays within the budget,
- * that queues are bounded and first come first served, even across models, that background requests come after all others,
- * that an aborted request leaves its queue at once, that all queued requests share one load, and that a model loaded again
+ * that queues are bounded, that the owners of requests take turns by tokens on each model, that models are loaded in the
+ * order of arrival, that background requests come after all others, that an aborted request leaves its queue at once, that all queued requests share one load, and that a model loaded again
  * for a larger context keeps serving meanwhile if memory allows. Knows no dialect and no HTTP.
  * Imported by `generation/`, by the dialects, and by `main.ts`, which creates it.
  */
@@ -26,20 +26,29 @@ import {
   candidateContexts,
   type Lease,
   type LoadRequest,
+  modelKey,
   type QueuedLoadRequest,
   type RequestShape,
   withWindow,
 } from "./load-request.ts";
-import { bytesOverBudget, estimateMemoryBytes, type MemoryNeed, planMemory } from "./memory-budget.ts";
-import { estimateRetrySeconds } from "./request-queue.ts";
+import {
+  bytesOverBudget,
+  estimateContextBytes,
+  estimateMemoryBytes,
+  type MemoryNeed,
+  planMemory,
+} from "./memory-budget.ts";
 import {
   listQueueLengths,
+  listQueues,
   listRunningModels,
+  type ModelQueue,
   type QueueLength,
   type RunningModel,
 } from "./running-models.ts";
 import { type LoadSettings, ScheduledModel } from "./scheduled-model.ts";
 import { settlesWithin } from "./timeout.ts";
+import { WaitingRequests } from "./waiting-requests.ts";
 
 export type SchedulerOptions = {
   readonly driver: EngineDriver;
@@ -57,18 +66,35 @@ export type Scheduler = {
   /**
    * Unloads a model after serving the requests queued before; later ones wait for the next load. Resolves when the
    * memory is free again. With `force`, queued requests are rejected and running ones are stopped after the grace period.
+   * If other models use the same load, it stays, and running requests finish.
    */
   unload(key: string, force?: { readonly graceSeconds: number }): Promise<void>;
   /** How much context a request may use. */
   readonly contextWindow: (request: WindowRequest) => ContextWindow;
   running(): readonly RunningModel[];
   queueLengths(): readonly QueueLength[];
+  /** All models that are loaded or have queued requests, with the positions of these. */
+  queues(): readonly ModelQueue[];
   /** Rejects queued requests, lets running ones finish within the grace period, and unloads everything. */
   close(graceSeconds: number): Promise<void>;
 };
 
 export function createScheduler(options: SchedulerOptions): Scheduler {
   return new ModelScheduler(options);
+}
+
+/** The same scheduler, for requests with these fields. */
+export function bindRequests(scheduler: Scheduler, fields: Partial<LoadRequest>): Scheduler {
+  return {
+    acquire: (request, signal) => scheduler.acquire({ ...request, ...fields }, signal),
+    preload: (request, signal) => scheduler.preload({ ...request, ...fields }, signal),
+    unload: (key, force) => scheduler.unload(key, force),
+    contextWindow: scheduler.contextWindow,
+    running: () => scheduler.running(),
+    queueLengths: () => scheduler.queueLengths(),
+    queues: () => scheduler.queues(),
+    close: (graceSeconds) => scheduler.close(graceSeconds),
+  };
 }
 
 class ModelScheduler implements Scheduler {
@@ -78,10 +104,17 @@ class ModelScheduler implements Scheduler {
   #lastTicket = 0;
   #isClosing = false;
   #idleTimer: NodeJS.Timeout | undefined;
+  readonly #waitingRequests: WaitingRequests;
 
   constructor(options: SchedulerOptions) {
     this.#options = options;
     this.#limits = { ...defaultLimits(), ...options.limits };
+    const listModels = (): readonly ScheduledModel[] => [...this.#models.values()];
+    this.#waitingRequests = new WaitingRequests({
+      limits: this.#limits,
+      listModels,
+      onEvent: options.onEvent,
+    });
   }
 
   readonly contextWindow = (request: WindowRequest): ContextWindow => {
@@ -96,22 +129,32 @@ class ModelScheduler implements Scheduler {
   async acquire(loadRequest: LoadRequest, signal: AbortSignal): Promise<Lease> {
     signal.throwIfAborted();
     if (this.#isClosing) throw new FailureError<SchedulingFailure>({ kind: "server-stopping" });
-    const request = withWindow(loadRequest, this.#shapeOf(loadRequest));
+    const known = this.#withKnownSettings(loadRequest);
+    const request = this.#embedBeside(withWindow(known, this.#shapeOf(known)));
     this.#checkDemand(request);
     const model = this.#modelFor(request);
     if (!model.canServe(request)) this.#checkBudget(request);
     this.#models.set(modelKey(request), model);
     this.#lastTicket += 1;
-    const { isBackground = false } = request;
+    const { isBackground = false, owner } = request;
     const entry = { ticket: this.#lastTicket, request, signal, isBackground, onAbort: () => this.#advance() };
-    const { queued, result } = model.queue.enqueue(entry);
+    const { queued, result } = model.queue.enqueue(owner === undefined ? entry : { ...entry, owner });
     this.#advance();
-    // Checked after advancing, because the request may have been granted its lease already.
-    if (!isBackground && model.queue.has(queued.ticket) && this.#isOverfull(model)) {
-      queued.reject(this.#queueFull(model));
+    // The request may have been granted its lease already.
+    if (isBackground || !model.queue.has(queued.ticket)) return result;
+    const failure = this.#waitingRequests.admit(model, queued);
+    if (failure !== undefined) {
+      queued.reject(new FailureError<SchedulingFailure>(failure));
       this.#advance();
     }
     return result;
+  }
+
+  /** Without a GPU its layers have no effect, so they must not cause another load. */
+  #withKnownSettings(request: LoadRequest): LoadRequest {
+    if (this.#options.driver.usesGpu === true || request.settings?.gpuLayers === undefined) return request;
+    const { gpuLayers: _ignored, ...settings } = request.settings;
+    return { ...request, settings };
   }
 
   /** The same for every request with this limit, so it is computed once while the model is loaded. */
@@ -128,6 +171,21 @@ class ModelScheduler implements Scheduler {
     return shape;
   }
 
+  /**
+   * Makes a request embed on its model if that is loaded to generate, so that the weights are not loaded twice. If the
+   * engine cannot do that, or there is no memory for a second context, the request gets a load of its own.
+   */
+  #embedBeside(request: QueuedLoadRequest): QueuedLoadRequest {
+    if (request.purpose !== "embed" || this.#models.has(modelKey(request))) return request;
+    const besideBytes = estimateContextBytes(request, { contextTokens: request.window.tokens, sequences: 1 });
+    const beside = { ...request, minContextTokens: 0, besideBytes };
+    const model = this.#models.get(modelKey(beside));
+    if (model?.instance === undefined || !model.embedsBeside) return request;
+    const usedBytes = this.#residents().reduce((sum, { memoryBytes }) => sum + memoryBytes, 0);
+    const neededBytes = usedBytes + model.instance.missingBytes(besideBytes);
+    return neededBytes <= this.#limits.memoryBudgetBytes ? beside : request;
+  }
+
   async preload(request: LoadRequest, signal: AbortSignal): Promise<void> {
     // A client that loads a model in advance with a certain context wants to have it when it needs it.
     const { contextTokens: neededTokens } = request;
@@ -136,13 +194,16 @@ class ModelScheduler implements Scheduler {
   }
 
   async unload(key: string, force?: { readonly graceSeconds: number }): Promise<void> {
-    const models = [...this.#models.values()].filter((model) => model.key === key);
+    const used = [...this.#models.values()].filter((model) => model.isUsedBy(key));
+    const models = used.filter((model) => !model.isUsedByOthers(key));
     const instances = models.flatMap((model) => model.instances);
     const unloaded = Promise.all(instances.map((instance) => instance.unloaded));
     const drain = { afterTicket: this.#lastTicket, reason: "requested" } as const;
     for (const instance of instances) instance.drain = drain;
-    for (const { queue } of models) {
-      if (force) queue.rejectAll(new FailureError<SchedulingFailure>({ kind: "engine-unloaded" }));
+    for (const model of used) {
+      const error = new FailureError<SchedulingFailure>({ kind: "engine-unloaded" });
+      if (force) model.queue.rejectAll(error, (request) => request.key === key);
+      if (!models.includes(model)) model.users.remove(key);
     }
     this.#advance();
     if (force && !(await settlesWithin(force.graceSeconds, unloaded))) {
@@ -159,9 +220,14 @@ class ModelScheduler implements Scheduler {
     return listQueueLengths(this.#models.values());
   }
 
+  queues(): readonly ModelQueue[] {
+    return listQueues(this.#models.values());
+  }
+
   async close(graceSeconds: number): Promise<void> {
     this.#isClosing = true;
     clearTimeout(this.#idleTimer);
+    this.#waitingRequests.close();
     const models = [...this.#models.values()];
     const instances = models.flatMap((model) => model.instances);
     for (const { queue } of models) {
@@ -210,25 +276,6 @@ class ModelScheduler implements Scheduler {
       // A remote engine uses no memory here.
       ...(sequences === undefined ? { maxTotalTokens: maxSequences * 2 * initialContextTokens } : {}),
     };
-  }
-
-  #isOverfull(model: ScheduledModel): boolean {
-    const totalQueued = [...this.#models.values()].reduce(
-      (sum, { queuedBeyondSlots }) => sum + queuedBeyondSlots,
-      0,
-    );
-    return (
-      model.queuedBeyondSlots > this.#limits.maxQueuedPerModel || totalQueued > this.#limits.maxQueuedTotal
-    );
-  }
-
-  #queueFull(model: ScheduledModel): FailureError<SchedulingFailure> {
-    const { key, purpose, meanLeaseMilliseconds, instance } = model;
-    const waiting = model.queue.clientLength - 1;
-    const slots = instance?.slots ?? 1;
-    this.#options.onEvent?.({ type: "queue-full", key, purpose, waiting });
-    const retryAfterSeconds = estimateRetrySeconds({ waiting, slots, meanLeaseMilliseconds });
-    return new FailureError<SchedulingFailure>({ kind: "queue-full", waiting, retryAfterSeconds });
   }
 
   /** Performs every step that is possible now. Called after every change, so no pending work has to be tracked. */
@@ -337,11 +384,6 @@ const backgroundPauseSeconds = 60;
 function turnOf({ queue: { head } }: ScheduledModel): number {
   if (head === undefined) return 0;
   return head.isBackground ? Number.MAX_SAFE_INTEGER / 2 + head.ticket : head.ticket;
-}
-
-/** A model is loaded separately for each purpose, because its context differs. */
-function modelKey({ key, purpose }: LoadRequest): string {
-  return `${purpose} ${key}`;
 }
 
 function insufficientMemory(neededBytes: number): FailureError<SchedulingFailure> {

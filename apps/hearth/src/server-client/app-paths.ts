@@ -12,6 +12,8 @@ export function appPaths() {
     launches: join(home, "launch"),
     /** The key that stored responses are encrypted with. */
     responseKey: join(home, "response.key"),
+    /** API keys with limits, created by "hearth keys". */
+    keys: join(home, "keys.sqlite"),
     /** One PID file for each background server. */
     servers: join(home, "servers"),
   } as const;

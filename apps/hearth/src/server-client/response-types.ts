@@ -7,6 +7,7 @@ export type ListedModel = {
   readonly digest: string;
   readonly modified_at: string;
   readonly capabilities?: readonly string[];
+  readonly runs_on?: string;
 };
 
 export type RunningModel = {
@@ -18,6 +19,15 @@ export type RunningModel = {
   readonly context_length?: number;
   /** What protects the machine from the model; absent in a real Ollama's response. */
   readonly protection?: string;
+  /** Parts of the size, and the measured peak; absent too. */
+  readonly size_weights?: number;
+  readonly size_cache?: number;
+  readonly size_resident?: number;
+  readonly size_peak?: number;
+  /** Other models that use the same load. */
+  readonly shares_memory_with?: readonly string[];
+  /** Why the model runs on the CPU although a GPU was to be used. */
+  readonly gpu_failure?: string;
 };
 
 export type SavedMessage = { readonly role: "system" | "user" | "assistant"; readonly content: string };

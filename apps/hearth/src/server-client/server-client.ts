@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { readStreamNotice, type StreamNotice } from "@hearth-and-keep/hearth-contract";
 import { createOutbound, OutboundError, type OutboundResponse } from "@hearth-and-keep/outbound-http";
 import { callFailure } from "./call-failure.ts";
 import { type ClientEnvironment, readClientEnvironment } from "./config.ts";
@@ -19,6 +20,12 @@ export type ServerClient = AsyncDisposable & {
   request(path: string, body?: unknown, options?: RequestOptions): Promise<unknown>;
   /** Yields the objects of an NDJSON response. */
   stream(path: string, body: unknown, signal?: AbortSignal): AsyncGenerator<StreamedObject>;
+  /** Like `stream`, for requests that may load a model: meanwhile it yields what they wait for. */
+  streamAfterLoad(
+    path: string,
+    body: unknown,
+    signal?: AbortSignal,
+  ): AsyncGenerator<StreamedObject | StreamNotice>;
   hasBlob(digest: string): Promise<boolean>;
   upload(digest: string, bytes: AsyncIterable<Uint8Array>, signal?: AbortSignal): Promise<void>;
 };
@@ -66,6 +73,10 @@ export async function openServerClient(flags: ServerFlags): Promise<ServerClient
     apiKey: key,
     request: (path, body, options = {}) => requestJson(connection, path, { ...options, body }),
     stream: (path, body, signal) => streamObjects(connection, path, { body, ...(signal && { signal }) }),
+    streamAfterLoad: (path, body, signal) => {
+      const headers = { accept: "text/event-stream" };
+      return streamObjects(connection, path, { body, headers, ...(signal && { signal }) });
+    },
     hasBlob: async (digest) => {
       await using response = await request(`/api/blobs/${digest}`, { method: "HEAD" });
       if (response.status !== 200 && response.status !== 404)
@@ -106,7 +117,10 @@ async function readKey(key: string | undefined, file: string | undefined): Promi
   }
 }
 
-type RequestWithBody = RequestOptions & { readonly body: unknown };
+type RequestWithBody = RequestOptions & {
+  readonly body: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+};
 
 async function requestJson(
   connection: Connection,
@@ -135,17 +149,17 @@ async function requestJson(
 async function* streamObjects(
   connection: Connection,
   path: string,
-  { body, signal }: RequestWithBody,
+  { body, headers, signal }: RequestWithBody,
 ): AsyncGenerator<StreamedObject> {
   await using response = await connection.request(path, {
-    ...encodeBody(body),
+    ...encodeBody(body, headers),
     idleSeconds: streamIdleSeconds,
     ...(signal && { signal }),
   });
   if (response.status >= 300) throw await readErrorResponse(response, contextOf(connection, body));
   try {
     for await (const line of readLines(response.body)) {
-      const object = parseObject(line, connection);
+      const object = readStreamNotice(line) ?? parseObject(line.replace(/^data: /u, ""), connection);
       const error = readStreamedError(object, contextOf(connection, body));
       if (error !== undefined) throw error;
       yield object;
@@ -169,9 +183,9 @@ async function uploadBlob(
   if (response.status >= 300) throw await readErrorResponse(response, contextOf(connection));
 }
 
-function encodeBody(body: unknown) {
+function encodeBody(body: unknown, added: Readonly<Record<string, string>> = {}) {
   if (body === undefined) return { method: "GET" } as const;
-  const headers = { "content-type": "application/json" };
+  const headers = { "content-type": "application/json", ...added };
   return { method: "POST", headers, body: Buffer.from(JSON.stringify(body)) } as const;
 }
 
@@ -182,10 +196,13 @@ async function* readLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<strin
     const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
     rest = lines.pop() ?? "";
     if (rest.length > maxLineCharacters) throw callFailure({ kind: "response-truncated" });
-    for (const line of lines) if (line.trim() !== "") yield line;
+    for (const line of lines) if (line.trim() !== "" && line !== keepAliveLine) yield line;
   }
   if (rest.trim() !== "") yield rest;
 }
+
+/** Of server-sent events. */
+const keepAliveLine = ":";
 
 function parseObject(line: string, { address }: Connection): StreamedObject {
   try {

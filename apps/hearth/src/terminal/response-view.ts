@@ -6,8 +6,13 @@ import { showSpinner } from "./spinner.ts";
 import { openStreamedMarkdown } from "./streamed-markdown.ts";
 import { truncateToWidth } from "./text-width.ts";
 
-/** A chunk of a streamed response. */
-export type ResponseChunk = { readonly thinking?: string; readonly text?: string };
+/** A chunk of a streamed response, or what it waits for: how much of its model is loaded, or its turn. */
+export type ResponseChunk = {
+  readonly thinking?: string;
+  readonly text?: string;
+  readonly loadPercent?: number;
+  readonly queued?: string;
+};
 
 export type ThinkingView = "folded" | "shown" | "hidden";
 
@@ -27,14 +32,22 @@ export async function showResponse(
 ): Promise<void> {
   const { screen, rendersMarkdown, waitingLabel } = options;
   using stack = new DisposableStack();
-  stack.use(showSpinner(screen.isTerminal ? screen : errorScreen, waitingLabel));
-  const spinner = stack.move();
+  const spinner = stack.use(showSpinner(screen.isTerminal ? screen : errorScreen, waitingLabel));
+  const waiting = stack.move();
   const thinking = screen.isTerminal ? openThinkingView(options) : undefined;
   const text = screen.isTerminal && rendersMarkdown ? openStreamedMarkdown(screen) : openPlainView(screen);
   let hasText = false;
   try {
     for await (const chunk of chunks) {
-      spinner.dispose();
+      if (chunk.loadPercent !== undefined) {
+        spinner.showPercent("Loading the model", chunk.loadPercent);
+        continue;
+      }
+      if (chunk.queued !== undefined) {
+        spinner.showLabel(`Waiting: ${sanitizeText(chunk.queued)}`);
+        continue;
+      }
+      waiting.dispose();
       if (chunk.thinking) thinking?.add(chunk.thinking);
       if (!chunk.text) continue;
       if (!hasText) thinking?.end();
@@ -42,7 +55,7 @@ export async function showResponse(
       text.add(chunk.text);
     }
   } finally {
-    spinner.dispose();
+    waiting.dispose();
     if (!hasText) thinking?.end();
     text.end();
   }

@@ -13,24 +13,33 @@ import { createOutbound, type Outbound, OutboundError } from "@hearth-and-keep/o
 import { makeTemporaryFolder, preparedWorker } from "@hearth-and-keep/test-servers";
 import type { Choose } from "@hearth-and-keep/upstream-engine";
 import type { Access } from "../access/authenticate.ts";
+import type { GuardRoute } from "../accounting/guard-routes.ts";
 import type { BatchLimits } from "../batches/limits.ts";
 import type { ReadPdf } from "../dependencies.ts";
 import type { ResponseStore } from "../dialects/openai/responses/response-store.ts";
 import type { FetchImage } from "../images/fetch-image.ts";
+import type { UsageLedger } from "../key-store/usage-ledger.ts";
 import { createMetrics } from "../metrics.ts";
 import { type AliasStore, createAliasStore, withAliases } from "../models/aliases/alias-store.ts";
 import { type Catalog, createCatalog } from "../models/catalog.ts";
 import { withDefaultSeed } from "../models/default-seed.ts";
 import type { Credentials } from "../models/registry/credentials.ts";
 import type { RemoteModel } from "../models/remote/engines-file.ts";
-import { type GetEngineInfo, guardRemoteModels, withRemoteModels } from "../models/remote/remote-models.ts";
+import {
+  type GetEngineInfo,
+  guardRemoteModels,
+  refuseRemoteModels,
+  withRemoteModels,
+} from "../models/remote/remote-models.ts";
 import { type ModelStore, openModelStore } from "../models/store/model-store.ts";
 import { createTransfers, type TransferLimits } from "../models/transfers/create-transfers.ts";
 import type { Transfers } from "../models/transfers/transfer.ts";
 import type { SchedulingLimits } from "../scheduling/limits.ts";
 import { openRemoteEngines } from "../scheduling/remote-engines.ts";
+import type { LoadSettings } from "../scheduling/scheduled-model.ts";
 import { createScheduler, type Scheduler } from "../scheduling/scheduler.ts";
 import { createModelServer, logFields } from "../server.ts";
+import type { Tracing } from "../tracing/open-tracing.ts";
 import { readWebUiFiles } from "../web-ui/handlers.ts";
 import {
   addPreparedModels,
@@ -50,6 +59,8 @@ export type TestServerOptions = {
   readonly script?: FakeEngineScript;
   /** Replaces llama.cpp. */
   readonly driver?: EngineDriver;
+  /** How every model is loaded, beside one thread and no GPU. */
+  readonly loadSettings?: LoadSettings;
   /** Fetches image URLs. */
   readonly fetchImage?: FetchImage;
   /** Extracts the text of PDFs. */
@@ -57,6 +68,9 @@ export type TestServerOptions = {
   /** What the fake engine describes itself as. */
   readonly description?: Partial<EngineDescription>;
   readonly access?: Access;
+  /** Checks what stored keys may do. */
+  readonly guardRoute?: GuardRoute;
+  readonly ledger?: UsageLedger;
   readonly limits?: Partial<SchedulingLimits>;
   /** Registries of the test; no other private host is connected to. */
   readonly privateRegistries?: readonly string[];
@@ -67,10 +81,13 @@ export type TestServerOptions = {
   /** Models on remote engines; `choose` selects the engine. */
   readonly remote?: readonly RemoteModel[];
   readonly choose?: Choose;
+  /** As `--no-remote` does. */
+  readonly refusesRemote?: boolean;
   /** Stores responses for `previous_response_id`. */
   readonly responses?: ResponseStore;
   /** Bounds of batches and files. */
   readonly batchLimits?: Partial<BatchLimits>;
+  readonly tracing?: Tracing;
   /** For memory tests, where log records would accumulate. */
   readonly discardsLog?: boolean;
 };
@@ -112,7 +129,7 @@ export async function startTestServer(options: TestServerOptions): Promise<TestS
           ? createLlamaDriver(await preparedWorker())
           : createFakeDriver(options, engines)),
     ),
-    loadSettings: { threads: 1, gpuLayers: 0 },
+    loadSettings: { threads: 1, gpuLayers: 0, ...options.loadSettings },
     limits: { contextTokens: 1024, sequences: 2, ...options.limits },
   });
   stack.defer(() => scheduler.close(0));
@@ -132,8 +149,7 @@ export async function startTestServer(options: TestServerOptions): Promise<TestS
     webUiFiles: await readWebUiFiles(),
     fetchImage: options.fetchImage,
     readPdf: options.readPdf,
-    ...(options.responses === undefined ? {} : { responses: options.responses }),
-    ...(options.batchLimits === undefined ? {} : { batchLimits: options.batchLimits }),
+    ...optionalDependencies(options),
     access: options.access ?? { keys: [] },
     logger: createLogger({
       level: "debug",
@@ -155,12 +171,23 @@ export async function startTestServer(options: TestServerOptions): Promise<TestS
   };
 }
 
+function optionalDependencies({ responses, tracing, batchLimits, guardRoute, ledger }: TestServerOptions) {
+  return {
+    ...(responses === undefined ? {} : { responses }),
+    ...(tracing === undefined ? {} : { tracing }),
+    ...(batchLimits === undefined ? {} : { batchLimits }),
+    ...(guardRoute === undefined ? {} : { guardRoute }),
+    ...(ledger === undefined ? {} : { ledger }),
+  };
+}
+
 function openCatalog(
   store: ModelStore,
-  { remote = [] }: TestServerOptions,
+  { remote = [], refusesRemote = false }: TestServerOptions,
   { aliases, getEngineInfo }: { readonly aliases: AliasStore; readonly getEngineInfo: GetEngineInfo },
 ): Catalog {
-  return withAliases(withRemoteModels(createCatalog([store]), remote, getEngineInfo), aliases);
+  const all = withRemoteModels(createCatalog([store]), remote, getEngineInfo);
+  return withAliases(refusesRemote ? refuseRemoteModels(all) : all, aliases);
 }
 
 function openTransfers(

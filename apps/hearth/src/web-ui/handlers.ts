@@ -27,7 +27,7 @@ export function readWebUiFiles(): Promise<WebFiles> {
 
 const basePath = "/ui";
 /** Client-side routes; all of them serve the HTML page. */
-const clientRoutes = new Set(["models", "live", "connect"]);
+const clientRoutes = new Set(["models", "live", "usage", "connect"]);
 
 const contentSecurityPolicy = [
   "default-src 'none'",

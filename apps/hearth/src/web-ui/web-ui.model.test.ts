@@ -21,7 +21,7 @@ afterAll(async () => {
 const browserHeaders = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
 
 test("the page is compressed, is not cached, and has security headers", async () => {
-  for (const path of ["/ui", "/ui/", "/ui/models", "/ui/live", "/ui/connect"]) {
+  for (const path of ["/ui", "/ui/", "/ui/models", "/ui/live", "/ui/usage", "/ui/connect"]) {
     const response = await fetch(open.url + path, { headers: { "accept-encoding": "br" } });
     expect(response.status, path).toBe(200);
     expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8");

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import type { MeasuredMemory } from "@hearth-and-keep/engine";
 
 type MemoryRange = { readonly start: number; readonly end: number };
 
@@ -15,9 +16,16 @@ const bytesPerTurn = 32 * 1024 ** 2;
 export function observeAllocations(): () => UnusedMemory {
   const before = listRanges();
   return () => {
-    const allocated = listRanges().flatMap((range) => subtractAll(range, before));
+    const allocated = listNewRanges(before);
     return new UnusedMemory(allocated.filter(({ start, end }) => end - start >= minRangeBytes));
   };
+}
+
+/** Observes what is mapped from now on; the function that it returns tells whether all of a range has been. */
+export function observeMappings(): (start: number, bytes: number) => boolean {
+  const before = listRanges();
+  return (start, bytes) =>
+    listNewRanges(before).some((range) => range.start <= start && start + bytes <= range.end);
 }
 
 /**
@@ -49,6 +57,15 @@ export class UnusedMemory {
   }
 }
 
+/** What the kernel counts for this process; undefined on systems that do not list it. */
+export function measureOwnMemory(): MeasuredMemory | undefined {
+  if (process.platform !== "linux") return undefined;
+  const status = readFileSync("/proc/self/status", "latin1");
+  const read = (field: string): number =>
+    1024 * Number(new RegExp(`^${field}:\\s+(\\d+) kB`, "mu").exec(status)?.[1] ?? 0);
+  return { residentBytes: read("VmRSS"), peakBytes: read("VmHWM") };
+}
+
 /** Private memory of this process that no file backs; empty on systems that do not list it. */
 function listRanges(): readonly MemoryRange[] {
   if (process.platform !== "linux") return [];
@@ -60,6 +77,10 @@ function listRanges(): readonly MemoryRange[] {
       if (start === undefined || end === undefined) return [];
       return [{ start: Number.parseInt(start, 16), end: Number.parseInt(end, 16) }];
     });
+}
+
+function listNewRanges(before: readonly MemoryRange[]): readonly MemoryRange[] {
+  return listRanges().flatMap((range) => subtractAll(range, before));
 }
 
 function subtractAll(range: MemoryRange, others: readonly MemoryRange[]): readonly MemoryRange[] {

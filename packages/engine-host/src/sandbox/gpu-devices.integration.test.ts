@@ -2,7 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { makeTemporaryFolder } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
-import { findGpuDevices } from "./gpu-devices.ts";
+import { findGpuDevices, hasSoftwareVulkan } from "./gpu-devices.ts";
 import { inspectMachine } from "./machine.ts";
 import { planWorkerLaunch } from "./plan-launch.ts";
 
@@ -19,6 +19,7 @@ const sandboxed = {
   setpriv: "/usr/bin/setpriv",
   prlimit: "/usr/bin/prlimit",
   cgroup: undefined,
+  hasSoftwareVulkan: false,
 };
 const withGpu = {
   ...sandboxed,
@@ -72,4 +73,28 @@ test("only workers without a GPU have a data limit, because GPU drivers reserve 
     );
   expect(dataLimits(true)).toEqual([]);
   expect(dataLimits(false)).toEqual([`--data=${1000 + 640 * 1024 ** 2}`]);
+});
+
+test("a Vulkan driver that computes on the CPU is recognized by its manifest", async () => {
+  await using folder = await makeTemporaryFolder("drivers");
+  await mkdir(join(folder.path, "icd.d"));
+  expect(hasSoftwareVulkan([folder.path, join(folder.path, "missing")])).toBe(false);
+  await writeFile(join(folder.path, "icd.d", "radeon_icd.x86_64.json"), "{}");
+  expect(hasSoftwareVulkan([folder.path])).toBe(false);
+  await writeFile(join(folder.path, "icd.d", "lvp_icd.x86_64.json"), "{}");
+  expect(hasSoftwareVulkan([folder.path])).toBe(true);
+});
+
+test("a worker on a software driver sees no device, may write code, and only it gets the driver's variables", () => {
+  const software = { ...sandboxed, gpuDevices: [], hasSoftwareVulkan: true };
+  const gpuEnvironment = { GGML_VK_VISIBLE_DEVICES: "0" };
+  const { args, environment } = planWorkerLaunch({ ...options, usesGpu: true, gpuEnvironment }, software);
+  expect(args).not.toContain("--dev-bind");
+  expect(args).not.toContain("--fsize=0:0");
+  expect(args.filter((arg) => arg.startsWith("/sys"))).toEqual([]);
+  expect(args.join(" ")).toContain("--setenv GGML_VK_VISIBLE_DEVICES 0");
+  expect(environment).toMatchObject(gpuEnvironment);
+  const onProcessor = planWorkerLaunch({ ...options, usesGpu: false }, software);
+  expect(onProcessor.args).toContain("--fsize=0:0");
+  expect(onProcessor.args.join(" ")).not.toContain("GGML_VK_VISIBLE_DEVICES");
 });

@@ -7,6 +7,9 @@ export type GpuDevice = {
   readonly groupId: number;
 };
 
+/** Where the Vulkan loader looks for drivers. */
+export const vulkanFolders: readonly string[] = ["/etc/vulkan", "/usr/share/vulkan"];
+
 /** The device nodes of the common GPU drivers that exist on this machine. */
 export function findGpuDevices(deviceFolder = "/dev"): readonly GpuDevice[] {
   const names = [
@@ -19,6 +22,14 @@ export function findGpuDevices(deviceFolder = "/dev"): readonly GpuDevice[] {
     const path = join(deviceFolder, name);
     return { path, groupId: statSync(path).gid };
   });
+}
+
+/** Manifests of Vulkan drivers that compute on the CPU, as Mesa and SwiftShader install them. */
+const softwareDriver = /^(?:lvp|vk_swiftshader)_icd.*\.json$/u;
+
+/** Whether there is a Vulkan driver that needs no device node. */
+export function hasSoftwareVulkan(folders = vulkanFolders): boolean {
+  return folders.some((folder) => listNames(join(folder, "icd.d")).some((name) => softwareDriver.test(name)));
 }
 
 function listNames(folder: string): readonly string[] {

@@ -1,3 +1,5 @@
+import type { SharedFile } from "../memory/shared-file.ts";
+
 export type LaunchOptions = {
   readonly program: string;
   readonly args: readonly string[];
@@ -13,6 +15,8 @@ export type LaunchOptions = {
   readonly writableFolder?: string;
   /** What it inherits in addition to standard input, output and error: a worker's channel. */
   readonly channelDescriptor?: number;
+  /** The only file it can write, which it inherits; absent if it writes none. */
+  readonly sharedFile?: SharedFile;
   /** Whether it has access to the machine's GPUs. */
   readonly usesGpu?: boolean;
   readonly memory?: MemoryLimit;

@@ -4,7 +4,7 @@ import { totalmem } from "node:os";
 import { fileURLToPath } from "node:url";
 import { type DelegatedCgroup, findDelegatedCgroup } from "../memory/memory-cgroup.ts";
 import type { RestrictedPlan } from "../restriction/restricted-plan.ts";
-import { findGpuDevices, type GpuDevice } from "./gpu-devices.ts";
+import { findGpuDevices, type GpuDevice, hasSoftwareVulkan } from "./gpu-devices.ts";
 import { ownArchitecture } from "./syscall-numbers.ts";
 
 /** The sandboxing tools and the devices of this machine. */
@@ -23,6 +23,8 @@ export type Machine = {
   /** Undefined unless a service manager has delegated a cgroup to the server. */
   readonly cgroup: DelegatedCgroup | undefined;
   readonly gpuDevices: readonly GpuDevice[];
+  /** Whether a Vulkan driver that computes on the CPU is installed. */
+  readonly hasSoftwareVulkan: boolean;
   readonly memoryBytes: number;
 };
 
@@ -39,6 +41,7 @@ export function inspectMachine(): Machine {
     restrictedStart: bubblewrap === undefined ? findRestrictedStart() : undefined,
     cgroup: findDelegatedCgroup(),
     gpuDevices: findGpuDevices(),
+    hasSoftwareVulkan: hasSoftwareVulkan(),
     memoryBytes: availableMemory(),
   };
 }

@@ -22,6 +22,7 @@ const unsandboxed: Machine = {
   restrictedStart: undefined,
   cgroup: undefined,
   gpuDevices: [],
+  hasSoftwareVulkan: false,
 };
 
 test("each missing protection is reported in a sentence", () => {

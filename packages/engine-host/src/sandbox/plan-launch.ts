@@ -14,12 +14,12 @@ import { rejectRoot, rejectUnreadable } from "./reject-root.ts";
 import { restrictedArgs } from "./restricted-args.ts";
 import { buildSeccompFilter, type SeccompOptions } from "./seccomp-filter.ts";
 import { ownArchitecture } from "./syscall-numbers.ts";
-import { listAncestors, visibleDevices } from "./visible-files.ts";
+import { listAncestors, seesGpu } from "./visible-files.ts";
 
 /** Our own worker: a Node program that communicates over an inherited pipe. */
 export type WorkerLaunchOptions = Pick<
   LaunchOptions,
-  "modelFiles" | "usesGpu" | "memory" | "sandboxEnvironment"
+  "modelFiles" | "usesGpu" | "memory" | "sandboxEnvironment" | "sharedFile"
 > & {
   readonly nodeProgram: string;
   readonly workerProgram: string;
@@ -27,6 +27,8 @@ export type WorkerLaunchOptions = Pick<
   readonly programFolders: readonly string[];
   /** How many JavaScript threads it starts beside the main one. */
   readonly threads?: number;
+  /** Which GPUs it uses, as variables of their drivers. */
+  readonly gpuEnvironment?: Readonly<Record<string, string>>;
 };
 
 export type LaunchPlan = {
@@ -35,6 +37,8 @@ export type LaunchPlan = {
   readonly environment: Readonly<Record<string, string>>;
   /** What bubblewrap reads from `filterDescriptor`. */
   readonly seccompFilter?: Buffer;
+  /** The server's descriptor of the file that the process inherits as `sharedFileDescriptor`. */
+  readonly sharedDescriptor?: number;
 };
 
 /** One pool thread, so that decoding always runs on the same thread and its compute threads are reused. */
@@ -44,13 +48,13 @@ const workerChannelDescriptor = 3;
 const reservedBytesPerThread = 640 * 1024 ** 2;
 
 export function planWorkerLaunch(options: WorkerLaunchOptions, machine: Machine): LaunchPlan {
-  const { nodeProgram, workerProgram, programFolders, threads = 0, ...rest } = options;
+  const { nodeProgram, workerProgram, programFolders, threads = 0, gpuEnvironment = {}, ...rest } = options;
   return planLaunch(
     {
       ...rest,
       program: realpathSync(nodeProgram),
       args: [workerProgram],
-      environment: workerEnvironment,
+      environment: { ...workerEnvironment, ...gpuEnvironment },
       programPaths: [realpathSync(nodeProgram), ...programFolders],
       channelDescriptor: workerChannelDescriptor,
       reservedBytes: (1 + threads) * reservedBytesPerThread,
@@ -63,21 +67,22 @@ export function planWorkerLaunch(options: WorkerLaunchOptions, machine: Machine)
 export function planLaunch(options: LaunchOptions, machine: Machine): LaunchPlan {
   rejectRoot(machine);
   const limits = [...cgroupArgs(options.memory), ...prlimitArgs(options, machine)];
-  const { environment } = options;
+  const { environment, sharedFile } = options;
+  const shared = sharedFile === undefined ? {} : { sharedDescriptor: sharedFile.descriptor };
   const filter = filterOptions(options);
   const engine = [options.program, ...options.args];
   if (machine.bubblewrap !== undefined) {
     const context = { machine, hasFilter: filter !== undefined };
     const chain = [...limits, ...bubblewrapArgs(machine.bubblewrap, options, context), ...engine];
     const seccompFilter = filter === undefined ? {} : { seccompFilter: buildSeccompFilter(filter) };
-    return { ...splitCommand(chain), environment, ...seccompFilter };
+    return { ...splitCommand(chain), environment, ...seccompFilter, ...shared };
   }
   rejectUnreadable(options, machine);
   const restricted =
     machine.restrictedStart === undefined || filter === undefined
       ? [...setprivArgs(options, machine), ...engine]
       : restrictedArgs(machine.restrictedStart, options, { machine, filter });
-  return { ...splitCommand([...limits, ...restricted]), environment };
+  return { ...splitCommand([...limits, ...restricted]), environment, ...shared };
 }
 
 function splitCommand([command = "", ...args]: readonly string[]): Pick<LaunchPlan, "command" | "args"> {
@@ -97,15 +102,17 @@ function cgroupArgs(memory: MemoryLimit | undefined): readonly string[] {
 }
 
 function prlimitArgs(options: LaunchOptions, machine: Machine): readonly string[] {
-  const { memory, reservedBytes = 0 } = options;
+  const { memory, reservedBytes = 0, sharedFile } = options;
   if (machine.prlimit === undefined) return [];
-  const onGpu = visibleDevices(options, machine).length > 0;
+  const onGpu = seesGpu(options, machine);
   // The cgroup already limits memory, and GPU drivers reserve more address space than the machine has memory.
   const skipsDataLimit = memory?.cgroupProcsPath !== undefined || onGpu;
   const dataLimit =
     memory === undefined || skipsDataLimit ? [] : [`--data=${memory.limitBytes + reservedBytes}`];
+  const fileBytes = sharedFile?.maxBytes ?? 0;
   // GPU drivers write the code they compile.
-  return [machine.prlimit, "--core=0:0", ...(onGpu ? [] : ["--fsize=0:0"]), ...dataLimit];
+  const fileLimit = onGpu ? [] : [`--fsize=${fileBytes}:${fileBytes}`];
+  return [machine.prlimit, "--core=0:0", ...fileLimit, ...dataLimit];
 }
 
 /** The folders that a program imports from: its own package tree and the installed packages. */

@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { sharedFileDescriptor } from "../memory/shared-file.ts";
 import type { RestrictedPlan } from "../restriction/restricted-plan.ts";
 import type { LaunchOptions } from "./launch-options.ts";
 import { type Machine, nobodyUserId } from "./machine.ts";
@@ -24,7 +25,7 @@ export function restrictedArgs(
   context: { readonly machine: Machine; readonly filter: SeccompOptions },
 ): readonly string[] {
   const { machine, filter } = context;
-  const { program, args, writableFolder, channelDescriptor } = options;
+  const { program, args, writableFolder, channelDescriptor, sharedFile } = options;
   const plan: RestrictedPlan = {
     program,
     args,
@@ -32,7 +33,11 @@ export function restrictedArgs(
     readablePaths: [...systemFiles, ...visibleFiles(options, machine)],
     executablePaths: [program, ...loaders.filter((path) => existsSync(path))],
     devices: [...harmlessDevices, ...visibleDevices(options, machine).map(({ path }) => path)],
-    descriptors: [...standardDescriptors, ...(channelDescriptor === undefined ? [] : [channelDescriptor])],
+    descriptors: [
+      ...standardDescriptors,
+      ...(channelDescriptor === undefined ? [] : [channelDescriptor]),
+      ...(sharedFile === undefined ? [] : [sharedFileDescriptor]),
+    ],
     ...(writableFolder === undefined ? {} : { socketFolder: writableFolder }),
     ...(machine.isRoot ? { user: { id: nobodyUserId, groups: deviceGroups(options, machine) } } : {}),
     filter,

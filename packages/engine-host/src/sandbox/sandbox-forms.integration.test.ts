@@ -130,6 +130,7 @@ test.each(forms)(
     expect(count).toBeGreaterThanOrEqual(30);
     expect(report.user).toBe(user);
     expect(report.protection).toBe(protection);
+    expect(report.shared).toBe("from inside");
     for (const claim of ["guard 6", "engine 16"]) {
       recordFigure({
         claim,

@@ -1,5 +1,6 @@
 import { type ChildProcess, type SerializationType, type StdioOptions, spawn } from "node:child_process";
 import { Writable } from "node:stream";
+import { sharedFileDescriptor } from "../memory/shared-file.ts";
 import { filterDescriptor } from "./bubblewrap-args.ts";
 import type { LaunchPlan } from "./plan-launch.ts";
 
@@ -11,12 +12,22 @@ const hasProcessGroups = process.platform !== "win32";
 
 /** Starts the process of a plan, and passes bubblewrap its filter. */
 export function spawnLaunch(
-  { command, args, environment, seccompFilter }: LaunchPlan,
+  { command, args, environment, seccompFilter, sharedDescriptor }: LaunchPlan,
   stdio: LaunchStdio,
   serialization: SerializationType = "json",
 ): ChildProcess {
-  const unused = Array.from({ length: filterDescriptor - stdio.length }, () => "ignore" as const);
-  const descriptors: StdioOptions = seccompFilter === undefined ? [...stdio] : [...stdio, ...unused, "pipe"];
+  const descriptors: StdioOptions = [...stdio];
+  const ignoreUpTo = (end: number): void => {
+    while (descriptors.length < end) descriptors.push("ignore");
+  };
+  if (seccompFilter !== undefined) {
+    ignoreUpTo(filterDescriptor);
+    descriptors.push("pipe");
+  }
+  if (sharedDescriptor !== undefined) {
+    ignoreUpTo(sharedFileDescriptor);
+    descriptors.push(sharedDescriptor);
+  }
   const child = spawn(command, [...args], {
     stdio: descriptors,
     env: environment,

@@ -1,28 +1,29 @@
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
-import type { GpuDevice } from "./gpu-devices.ts";
+import { type GpuDevice, vulkanFolders } from "./gpu-devices.ts";
 import type { LaunchOptions } from "./launch-options.ts";
 import type { Machine } from "./machine.ts";
 
-/** Where GPU drivers look for devices and for the libraries to load. */
-const gpuInfoPaths = [
-  "/sys/bus",
-  "/sys/class",
-  "/sys/dev",
-  "/sys/devices",
-  "/etc/vulkan",
-  "/usr/share/vulkan",
-];
+/** Where GPU drivers look for devices. */
+const devicePaths = ["/sys/bus", "/sys/class", "/sys/dev", "/sys/devices"];
+/** Which libraries the Vulkan loader loads, and what Mesa's drivers read. */
+const driverPaths = [...vulkanFolders, "/usr/share/drirc.d"];
 
 /** System libraries but no programs, so that there is nothing else to execute. */
 export function visibleFiles(options: LaunchOptions, machine: Machine): readonly string[] {
   const libraries = ["/usr/lib", "/usr/lib64", "/etc/ld.so.cache"];
-  const gpu = visibleDevices(options, machine).length === 0 ? [] : gpuInfoPaths;
+  const devices = visibleDevices(options, machine).length === 0 ? [] : devicePaths;
+  const gpu = seesGpu(options, machine) ? [...devices, ...driverPaths] : [];
   return [
     ...[...libraries, ...gpu].filter((path) => existsSync(path)),
     ...options.programPaths,
     ...options.modelFiles,
   ];
+}
+
+/** Whether it can use a GPU, or a driver that replaces one. */
+export function seesGpu({ usesGpu = false }: LaunchOptions, machine: Machine): boolean {
+  return usesGpu && (machine.gpuDevices.length > 0 || machine.hasSoftwareVulkan);
 }
 
 export function visibleDevices(

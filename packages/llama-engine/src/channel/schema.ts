@@ -30,7 +30,13 @@ const event = Type.Union([
   Type.Object({
     type: literal("generation-end"),
     reason: Type.Union([literal("stop"), literal("length")]),
-    usage: Type.Object({ promptTokens: count, cachedTokens: count, outputTokens: count }),
+    usage: Type.Object({
+      promptTokens: count,
+      cachedTokens: count,
+      outputTokens: count,
+      guessedTokens: Type.Optional(count),
+      acceptedTokens: Type.Optional(count),
+    }),
     timings: Type.Object({ promptMilliseconds: duration, outputMilliseconds: duration }),
   }),
 ]);
@@ -45,7 +51,10 @@ const failure = Type.Union([
   Type.Object({ kind: literal("grammar-invalid"), reason: text }),
   Type.Object({ kind: literal("image-unreadable") }),
   Type.Object({ kind: literal("not-supported"), feature: name }),
+  Type.Object({ kind: literal("gpu-failed"), reason: name }),
 ]);
+
+const measuredMemory = Type.Object({ residentBytes: count, peakBytes: count });
 
 const description = Type.Object({
   driver: name,
@@ -58,17 +67,33 @@ const description = Type.Object({
   sequences: count,
   threads: count,
   gpu: Type.Union([name, Type.Literal(false)]),
+  gpuDevice: Type.Optional(name),
+  gpuBytes: Type.Optional(count),
   memoryBytes: Type.Object({ model: count, context: count }),
+  measuredMemory: Type.Optional(measuredMemory),
   splitsEvents: boolean,
   canFillInTheMiddle: boolean,
+  embedsBesideGeneration: Type.Optional(boolean),
   canSeeImages: boolean,
   canHearAudio: boolean,
 });
 
+const tokens = Type.Array(Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1 }), { maxItems });
+const promptCacheRequest = Type.Union([
+  Type.Object({ kind: literal("find"), partition: name, prompt: tokens, cachedTokens: count }),
+  Type.Object({ kind: literal("restored"), isUsable: boolean }),
+  Type.Object({ kind: literal("keep"), partition: name, tokens, bytes: count }),
+]);
+
 const fromWorker = lazyCheck(
   Type.Union([
     Type.Object({ type: literal("events"), id: number, events: Type.Array(event, { maxItems: 10_000 }) }),
-    Type.Object({ type: literal("heartbeat"), threads: Type.Optional(count), samplingSeconds: duration }),
+    Type.Object({
+      type: literal("heartbeat"),
+      threads: Type.Optional(count),
+      samplingSeconds: duration,
+      measuredMemory: Type.Optional(measuredMemory),
+    }),
     Type.Object({ type: literal("load-progress"), fraction: number }),
     Type.Object({ type: literal("loaded"), description }),
     Type.Object({ type: literal("load-failed"), failure }),
@@ -76,6 +101,7 @@ const fromWorker = lazyCheck(
     Type.Object({ type: literal("result"), id: number, value: Type.Unknown() }),
     Type.Object({ type: literal("failure"), id: number, failure }),
     Type.Object({ type: literal("error"), id: number, reason: text }),
+    Type.Object({ type: literal("prompt-cache"), request: promptCacheRequest }),
   ]),
 );
 
@@ -91,6 +117,7 @@ const results = {
   tokenize: lazyCheck(numbers),
   render: lazyCheck(text),
   count: lazyCheck(count),
+  "keep-prompts": lazyCheck(count),
 } as const;
 
 /** The result of each kind of call, as it arrives from the worker. */
@@ -100,6 +127,7 @@ export type CallResults = {
   readonly tokenize: readonly number[];
   readonly render: string;
   readonly count: number;
+  readonly "keep-prompts": number;
 };
 
 export function isResultOf<Type extends keyof CallResults>(

@@ -21,7 +21,7 @@ import { type Outcome, type ReusedWorker, reuseWorker } from "./test/reused-work
 import { createSmallVocabularies, writeVocabulary } from "./test/small-vocabularies.ts";
 
 const seed = 20_261_115;
-const needed = chooseSize({ ci: 300, show: 1500, nightly: 10_000 });
+const needed = chooseSize({ ci: 100, show: 1500, nightly: 10_000 });
 const maxSeconds = hasLooseTimingBounds || scale === "nightly" ? 2400 : 240;
 /** Each is printed: it shows a rule that validation still lacks. */
 const maxMissed = scale === "nightly" ? needed / 1000 : 0;

@@ -1,8 +1,8 @@
 import type { Engine, EngineRequest } from "@hearth-and-keep/engine";
 import { greedySampling } from "@hearth-and-keep/engine/testing";
 import { hasLooseTimingBounds } from "@hearth-and-keep/figures";
-import { testModel } from "@hearth-and-keep/test-servers";
-import { expect, test } from "vitest";
+import { preparedWorker, testModel } from "@hearth-and-keep/test-servers";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createLlamaDriver } from "./llama-driver.ts";
 
 const never = new AbortController().signal;
@@ -33,7 +33,7 @@ async function run(engine: Engine, sent: EngineRequest, onText = (): void => und
 
 async function loadSmolLm(contextTokens: number): Promise<Engine> {
   const plan = { contextTokens, sequences: 2, threads: 1, gpuLayers: 0, purpose: "generate" } as const;
-  return createLlamaDriver().load(
+  return createLlamaDriver(await preparedWorker()).load(
     { ...plan, modelPath: await testModel("smollm2-135m-instruct-q4_1.gguf") },
     { signal: never, onProgress: () => undefined },
   );
@@ -54,14 +54,18 @@ test("a prompt of 12 MB is rejected without tokenizing it, so that other streams
   expect(await run(engine, request(longText.slice(0, 2000), 1))).toBeGreaterThan(0);
 });
 
-test.each([
-  ["of many lines", "A line of a long text that has some words.\n"],
-  ["of one line", "words and more words, "],
-  ["of one word", "abcdefgh"],
-])(
-  "a prompt %s that may fit is tokenized in slices, so that other streams do not stall",
-  async (_what, part) => {
-    await using engine = await loadSmolLm(8192);
+describe("a prompt that may fit is tokenized in slices, so that other streams do not stall", () => {
+  let engine: Engine;
+  beforeAll(async () => {
+    engine = await loadSmolLm(8192);
+  });
+  afterAll(() => engine[Symbol.asyncDispose]());
+
+  test.each([
+    ["of many lines", "A line of a long text that has some words.\n"],
+    ["of one line", "words and more words, "],
+    ["of one word", "abcdefgh"],
+  ])("%s", async (_what, part) => {
     const text = part.repeat(400_000 / part.length);
     const started = Promise.withResolvers<void>();
     const neighbour = run(engine, request("Once upon a time", 60), started.resolve);
@@ -69,5 +73,5 @@ test.each([
     const tokens = await engine.count({ messages: [{ role: "user", content: text }] });
     expect(tokens).toBeGreaterThan(10_000);
     expect(await neighbour).toBeLessThan(maxGapMilliseconds);
-  },
-);
+  });
+});

@@ -1,7 +1,7 @@
 import type { Duplex } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { serialize } from "node:v8";
-import type { Machine, MemoryCgroup } from "@hearth-and-keep/engine-host";
+import type { Machine, MemoryCgroup, SharedFile } from "@hearth-and-keep/engine-host";
 import {
   findProgramFolders,
   killLaunch,
@@ -37,15 +37,29 @@ export type WorkerPlan = {
   /** Folders to read in addition to the installed program: a local build of the binding. */
   readonly buildFolders: readonly string[];
   readonly usesGpu: boolean;
+  /** Selects the GPUs. */
+  readonly gpuEnvironment: Readonly<Record<string, string>>;
   readonly limitBytes: number;
   /** Removed when the worker has exited. */
   readonly cgroup: MemoryCgroup | undefined;
   readonly machine: Machine;
+  /** Through which the worker exchanges the states of prompts. */
+  readonly sharedFile: SharedFile | undefined;
 };
 
 /** Starts a worker, sandboxed as far as the machine allows, without the server's environment. */
 export function startWorker(plan: WorkerPlan, handlers: MessageHandlers): WorkerProcess {
-  const { program, modelFiles, buildFolders, usesGpu, limitBytes, cgroup, machine } = plan;
+  const {
+    program,
+    modelFiles,
+    buildFolders,
+    usesGpu,
+    gpuEnvironment,
+    limitBytes,
+    cgroup,
+    machine,
+    sharedFile,
+  } = plan;
   const launch = planWorkerLaunch(
     {
       nodeProgram: process.execPath,
@@ -53,6 +67,8 @@ export function startWorker(plan: WorkerPlan, handlers: MessageHandlers): Worker
       modelFiles,
       programFolders: [...findProgramFolders(program), ...buildFolders],
       usesGpu,
+      ...(sharedFile === undefined ? {} : { sharedFile }),
+      gpuEnvironment,
       threads: preparationThreads,
       memory: { limitBytes, ...(cgroup === undefined ? {} : { cgroupProcsPath: cgroup.procsPath }) },
     },

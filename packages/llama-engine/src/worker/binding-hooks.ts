@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { registerHooks } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -14,6 +15,19 @@ export function useLocalBuild(folder: string): void {
   registerHooks({
     resolve: (specifier, context, next) =>
       specifier === prebuiltPackage ? { url, shortCircuit: true } : next(specifier, context),
+  });
+}
+
+/** Makes the binding find its packages for a GPU, which are not installed beside it. */
+export function useGpuPackages(folder: string): void {
+  const scope = "@node-llama-cpp/";
+  registerHooks({
+    resolve: (specifier, context, next) => {
+      const entry = join(folder, "node_modules", specifier, "dist", "index.js");
+      return specifier.startsWith(scope) && existsSync(entry)
+        ? { url: pathToFileURL(entry).href, shortCircuit: true }
+        : next(specifier, context);
+    },
   });
 }
 

@@ -29,6 +29,7 @@ export async function generateTokens(plan: GenerationPlan): Promise<GeneratedTok
   const { sequence, model, history, signal, emit } = plan;
   const decoder = createTokenDecoder(model, history);
   const unread = history.slice(-plan.unreadTokens);
+  const promptTokens = history.length;
   // The binding types its output by this literal; if it is false, the map is absent.
   const metadata = { probabilities: plan.logProbabilities !== undefined } as { readonly probabilities: true };
   let outputTokens = 0;
@@ -41,8 +42,9 @@ export async function generateTokens(plan: GenerationPlan): Promise<GeneratedTok
   )) {
     firstTokenAt ??= performance.now();
     signal.throwIfAborted();
-    history.push(token);
     outputTokens += 1;
+    // A token that was guessed right is there already: see speculate.ts.
+    if (history.length < promptTokens + outputTokens) history.push(token);
     const text = decoder.add(token);
     const tokens = reportProbability(token, { probabilities, plan });
     if (text !== "" || tokens !== undefined) {

@@ -8,23 +8,27 @@ import {
 } from "@hearth-and-keep/chat-templates";
 import { createTemplateParser, tryChatTemplate } from "@hearth-and-keep/chat-templates/rendering";
 import type { EngineDescription, EngineFailure, LoadPlan } from "@hearth-and-keep/engine";
-import { FreeCores, observeAllocations } from "@hearth-and-keep/engine-host";
+import { FreeCores, measureOwnMemory, observeAllocations } from "@hearth-and-keep/engine-host";
 import { FailureError } from "@hearth-and-keep/failures";
 import { inspectModelFile, type ModelFile } from "@hearth-and-keep/gguf";
 import {
+  GgufInsights,
   getLlama,
   InsufficientMemoryError,
   type Llama,
   LlamaLogLevel,
   type LlamaModel,
 } from "node-llama-cpp";
+import type { GpuBuild } from "../channel/messages.ts";
 import { findTextCuts } from "./find-text-cuts.ts";
 import type { ModelContext } from "./model-context.ts";
 import { hookDecoding, hookSampling } from "./native-context.ts";
 import { PrefillSpeed } from "./prefill-prompt.ts";
 import { type BatchSharingOptions, shareBatch } from "./share-batch.ts";
 import type { TextCuts } from "./slice-text.ts";
+import { hookSpeculation } from "./speculate.ts";
 import { tuneThreads } from "./tune-threads.ts";
+import { createUncleared } from "./uncleared-buffers.ts";
 
 /** Two threads: what a client sends may take long, and must not delay prompts that need the model's template only. */
 type Preparation = {
@@ -53,19 +57,14 @@ export type LoadedModel = {
 export async function loadModel(
   plan: LoadPlan,
   onProgress: (fraction: number) => void,
+  gpuBackend?: GpuBuild["backend"],
 ): Promise<LoadedModel> {
   try {
     const cores = new FreeCores();
     // Native code opens the file only after all its metadata have been validated.
     const file = await inspectModelFile(plan.modelPath);
-    const llama = await getLlama({
-      gpu: plan.gpuLayers === 0 ? false : "auto",
-      build: "never",
-      // Disables the binding's own limit, which divides threads between contexts: there is only one here.
-      maxThreads: 0,
-      logLevel: LlamaLogLevel.error,
-      logger: () => undefined,
-    });
+    const { llama, describeGpu } = await openLlama(plan, gpuBackend);
+    if (llama.gpu === false) skipEstimates();
     const model = await llama.loadModel({
       modelPath: plan.modelPath,
       useMmap: plan.memoryMap ?? true,
@@ -81,6 +80,7 @@ export async function loadModel(
       ...plan,
       sharing: {
         tokensWhileShared: () => speed.sharedTokens,
+        tokensOfStep: (isAlone) => speed.stepTokens(isAlone),
         onShared: (tokens) => void (batchTokens = tokens),
       },
     });
@@ -98,11 +98,48 @@ export async function loadModel(
       maxTokenBytes: findMaxTokenBytes(file),
       textCuts: once(() => findTextCuts(file.metadata)),
       threads,
-      description: describe(model, { plan, file, chatTemplate, context, threads: threads() }),
+      description: {
+        ...describe(model, { plan, file, chatTemplate, context, threads: threads() }),
+        ...describeGpu(),
+      },
     };
   } catch (error) {
     throw toLoadFailure(error);
   }
+}
+
+/**
+ * The binding estimates what a model and its context need by creating both without memory, which takes as long as
+ * reading the vocabulary twice more. It only has a use for that if it chooses the layers for a GPU; the server has its
+ * own estimate.
+ */
+function skipEstimates(): void {
+  GgufInsights.prototype.estimateModelResourceRequirementsV2 = estimateNothing;
+  GgufInsights.prototype.estimateContextResourceRequirementsV2 = estimateNothing;
+}
+
+async function estimateNothing() {
+  return { cpuRam: 0, gpuVram: 0 };
+}
+
+async function openLlama(
+  { gpuLayers }: LoadPlan,
+  backend: GpuBuild["backend"] | undefined,
+): Promise<{ readonly llama: Llama; readonly describeGpu: () => Partial<EngineDescription> }> {
+  const options = {
+    build: "never",
+    // Disables the binding's own limit, which divides threads between contexts: there is only one here.
+    maxThreads: 0,
+    logLevel: LlamaLogLevel.error,
+    logger: () => undefined,
+  } as const;
+  if (backend !== undefined && gpuLayers !== 0) {
+    const { openGpu } = await import("./open-gpu.ts");
+    const { llama, describe: describeGpu } = await openGpu(backend, options);
+    return { llama, describeGpu };
+  }
+  const llama = await getLlama({ ...options, gpu: gpuLayers === 0 ? false : "auto" });
+  return { llama, describeGpu: () => ({}) };
 }
 
 function once<Value>(compute: () => Value): () => Value {
@@ -150,14 +187,16 @@ async function createContext(model: LlamaModel, plan: ContextPlan): Promise<Mode
       return { purpose: "rank", context: await model.createRankingContext(size) };
     case "generate": {
       const findUnused = observeAllocations();
-      const context = await model.createContext({ ...size, ...generationOptions(plan) });
+      const options = { ...size, ...generationOptions(plan) };
+      const { result: context, unclearedBytes } = await createUncleared(() => model.createContext(options));
       return {
         purpose: "generate",
         context,
         sequences: Array.from({ length: context.totalSequences }, () => context.getSequence()),
         samplingSeconds: hookSampling(context, model),
         isDecoding: hookDecoding(context),
-        unusedMemory: findUnused(),
+        unusedMemory: unclearedBytes === 0 ? findUnused() : undefined,
+        startSpeculation: plan.speculation === "auto" ? hookSpeculation(context) : undefined,
       };
     }
   }
@@ -167,7 +206,7 @@ function generationOptions(plan: ContextPlan) {
   const cacheType = plan.cacheType === undefined ? undefined : cacheTypeNames[plan.cacheType];
   return {
     sequences: plan.sequences,
-    batchSize: Math.min(512, plan.contextTokens),
+    batchSize: Math.min(plan.batchTokens ?? 512, plan.contextTokens),
     flashAttention: plan.flashAttention ?? ("auto" as const),
     failedCreationRemedy: false as const,
     batching: { itemPrioritizationStrategy: shareBatch(plan.sharing) },
@@ -197,6 +236,7 @@ function describe(
   const generating = context.purpose === "generate" ? context.context : undefined;
   const { infill } = model.tokens;
   const template = tryChatTemplate(chatTemplate);
+  const measuredMemory = measureOwnMemory();
   const hasInfillTokens = infill.prefix !== null && infill.suffix !== null && infill.middle !== null;
   return {
     driver: "llama.cpp in a child process",
@@ -209,8 +249,10 @@ function describe(
     threads,
     gpu: model.gpuLayers > 0 ? model.llama.gpu : false,
     memoryBytes: { model: file.fileBytes, context: generating?.stateSize ?? 0 },
+    ...(measuredMemory === undefined ? {} : { measuredMemory }),
     splitsEvents: false,
     canFillInTheMiddle: hasInfillTokens || template?.renderInsert !== undefined,
+    embedsBesideGeneration: generating !== undefined,
     canSeeImages: false,
     canHearAudio: false,
   };
@@ -220,6 +262,8 @@ function describe(
 const contextErrorMessage = "Failed to create context";
 
 function toLoadFailure(error: unknown): FailureError<EngineFailure> {
+  // Every FailureError of this process carries a failure of the engine port.
+  if (error instanceof FailureError) return error as FailureError<EngineFailure>;
   const isContextError = error instanceof Error && error.message === contextErrorMessage;
   if (isContextError || error instanceof InsufficientMemoryError) {
     return new FailureError<EngineFailure>(

@@ -5,6 +5,7 @@ import type {
   LlamaEmbeddingContext,
   LlamaRankingContext,
 } from "node-llama-cpp";
+import type { StartSpeculation } from "./speculate.ts";
 
 /** The kind of context that a model's purpose needs. */
 export type ModelContext =
@@ -16,8 +17,10 @@ export type ModelContext =
       readonly samplingSeconds: () => number;
       /** A batch of a request that was aborted continues to the end. */
       readonly isDecoding: () => boolean;
-      /** Of the cache, which is allocated for all sequences. */
-      readonly unusedMemory: UnusedMemory;
+      /** Of the cache, which is allocated for all sequences; undefined if it was not cleared, and so occupies none. */
+      readonly unusedMemory: UnusedMemory | undefined;
+      /** Undefined if speculation is off. */
+      readonly startSpeculation: StartSpeculation | undefined;
     }
   | { readonly purpose: "embed"; readonly context: LlamaEmbeddingContext }
   | { readonly purpose: "rank"; readonly context: LlamaRankingContext };

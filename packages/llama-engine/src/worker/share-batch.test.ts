@@ -8,9 +8,17 @@ function item(sequenceNumber: number, tokens = 1): BatchItem {
   return { tokens: list, logits: [], ...batchPosition(sequenceNumber) };
 }
 
-function strategy() {
+function strategy(stepTokens = { alone: 512, afterOthers: 512 }) {
   const batchTokens: number[] = [];
-  const share = shareBatch({ tokensWhileShared: () => 40, onShared: (tokens) => batchTokens.push(tokens) });
+  let wereOthers = false;
+  const share = shareBatch({
+    tokensWhileShared: () => 40,
+    tokensOfStep: (isAlone) => {
+      wereOthers ||= !isAlone;
+      return wereOthers ? stepTokens.afterOthers : stepTokens.alone;
+    },
+    onShared: (tokens) => batchTokens.push(tokens),
+  });
   return {
     batchTokens,
     compose: (...items: readonly BatchItem[]) => share({ items, size: 512 }),
@@ -44,7 +52,16 @@ test("a long prompt gets the whole batch if alone, and next to a stream a block 
   const { compose, batchTokens } = strategy();
   compose(item(0, 500));
   for (let batch = 0; batch < 7; batch += 1) compose(item(0, 500), item(1));
-  expect(batchTokens).toEqual([500, 1, 65, 1, 65, 65, 1, 65]);
+  expect(batchTokens).toEqual([500, 1, 66, 1, 66, 66, 1, 66]);
+});
+
+test("a large step that others joined ends in small ones after they have left", () => {
+  const { compose, batchTokens } = strategy({ alone: 512, afterOthers: 64 });
+  compose(item(0, 500));
+  for (let batch = 0; batch < 2; batch += 1) compose(item(0, 435), item(1));
+  while (compose(item(0, 370)).length === 0);
+  for (const rest of [306, 242, 127]) compose(item(0, rest));
+  expect(batchTokens).toEqual([500, 1, 66, 64, 64, 64, 127]);
 });
 
 test("long prompts next to a stream get blocks in turn, without a stream all at once", () => {
@@ -64,5 +81,5 @@ test("long prompts next to a stream get blocks in turn, without a stream all at 
 test("a long prompt skips a batch with another request's first token, but never two in a row", () => {
   const { compose, batchTokens } = strategy();
   for (let batch = 0; batch < 6; batch += 1) compose(item(0, 500), item(1, 20));
-  expect(batchTokens).toEqual([20, 84, 20, 84, 20, 84]);
+  expect(batchTokens).toEqual([20, 104, 20, 104, 20, 104]);
 });

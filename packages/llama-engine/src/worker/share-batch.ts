@@ -13,7 +13,8 @@ export function batchPosition(sequenceNumber: number): { readonly evaluationPrio
 export const shortItemTokens = 32;
 /**
  * A long prompt gets this many tokens of a shared batch, or none. On CPUs, llama.cpp's attention is slower for 20 to 63
- * tokens of a sequence than for 64.
+ * tokens of a sequence than for 64. It computes as many tokens of each sequence as the shortest one has, then the rest:
+ * beside a stream, 64 tokens would be one and 63, which take three times as long as one and 64.
  */
 const blockTokens = 64;
 const maxSavedBlocks = 8;
@@ -23,12 +24,15 @@ const maxWaitTurns = 64;
 export type BatchSharingOptions = {
   /** How many tokens of long prompts a shared batch may contain on average. */
   readonly tokensWhileShared: () => number;
+  /** How many tokens of a long prompt a batch may contain that is alone in it. Called for every batch. */
+  readonly tokensOfStep: (isAlone: boolean) => number;
   /** Called with the number of tokens in the next batch. */
   readonly onShared: (tokens: number) => void;
 };
 
 /**
- * Divides the next batch between requests. A long prompt that runs alone gets the whole batch. Otherwise long prompts
+ * Divides the next batch between requests. A long prompt that runs alone gets a whole step, which is a small one again as
+ * soon as others have come: a large step that was begun before them ends in small ones. Otherwise long prompts
  * earn credit with every batch they skip and get a block when they can pay for it, so that running streams never wait
  * long for a token. They also skip a batch in which another request gets its first token, but never two in a row.
  *
@@ -37,17 +41,23 @@ export type BatchSharingOptions = {
  * the binding ask again one turn later, which gives the streams of the previous batch some microseconds to join.
  */
 export function shareBatch(options: BatchSharingOptions): CustomBatchingPrioritizationStrategy {
-  const { onShared } = options;
+  const { onShared, tokensOfStep } = options;
   const isComplete = createStreamBarrier();
   const selectLong = createBlockBudget(options);
   return ({ items, size }) => {
     if (!isComplete(items.length)) return [];
     const short = items.filter(isShort);
     const long = items.filter((item) => !isShort(item));
-    const maxTokens = items.length === 1 ? size : blockTokens;
-    const shares = [...short, ...(items.length === 1 ? long : selectLong(long, short))]
+    const isAlone = items.length === 1;
+    const stepTokens = tokensOfStep(isAlone);
+    const sharedTokens = Math.max(0, ...short.map(({ tokens }) => tokens.length));
+    const maxTokens = isAlone ? stepTokens : sharedTokens + blockTokens;
+    const shares = [...short, ...(isAlone ? long : selectLong(long, short))]
       .toSorted((a, b) => a.evaluationPriority - b.evaluationPriority)
-      .map((item) => ({ item, processAmount: Math.min(item.tokens.length, maxTokens) }));
+      .map((item) => ({
+        item,
+        processAmount: Math.min(size, withoutRemainder(item.tokens.length, maxTokens)),
+      }));
     onShared(shares.reduce((sum, { processAmount }) => sum + processAmount, 0));
     return shares;
   };
@@ -87,6 +97,11 @@ function createBlockBudget({ tokensWhileShared }: BatchSharingOptions): SelectLo
       (item) => item ?? [],
     );
   };
+}
+
+/** Takes all tokens if the next block would be too small. */
+function withoutRemainder(itemTokens: number, maxTokens: number): number {
+  return itemTokens < maxTokens + blockTokens ? itemTokens : maxTokens;
 }
 
 function isShort({ tokens }: BatchItem): boolean {

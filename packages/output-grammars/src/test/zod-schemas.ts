@@ -174,10 +174,19 @@ const strictForms = new Set([
   "described",
 ]);
 
-/** Each type as a field of an object; beyond CI also in draft 7, and as the input of its schema. */
+/** Each type in a list. */
+const lists: Readonly<Record<string, Sample>> = Object.fromEntries(
+  Object.entries(values).map(([name, [type, valid, invalid]]) => [
+    `list of ${name}`,
+    [z.array(type), [valid, valid], invalid === undefined ? undefined : [invalid]],
+  ]),
+);
+
+/** Each type as a field of an object; beyond CI also in a list, in draft 7, and as the input of its schema. */
 export function zodSchemas(): readonly LibrarySchema[] {
   const variants = scale === "ci" ? [{}] : [{}, { target: "draft-7" } as const, { io: "input" } as const];
-  const all = Object.entries(values).flatMap(([name, [type, valid, invalid]]) =>
+  const samples = Object.entries(scale === "ci" ? values : { ...values, ...lists });
+  const all = samples.flatMap(([name, [type, valid, invalid]]) =>
     variants.map(
       (variant, index): LibrarySchema => ({
         name: `zod ${name} ${JSON.stringify(variant)}`,

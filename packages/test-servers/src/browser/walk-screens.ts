@@ -36,6 +36,8 @@ export type ScreenState<Scene> = {
 export type Walk<Scene, State extends ScreenState<Scene>> = {
   readonly states: readonly State[];
   readonly variants: readonly Variant[];
+  /** Runs axe-core on one of its variants per state, in turn, instead of on both. */
+  readonly alternatesAxe?: boolean;
   readonly scene: Scene;
   /** The server's origin, as in `watchPage`. */
   readonly origin: string;
@@ -67,7 +69,7 @@ export async function walkScreens<Scene, State extends ScreenState<Scene>>(
     current = state;
     const page = await walk.pageFor(state);
     if (!watched.has(page)) watched.set(page, await watchPage(page, rules));
-    const found = await visit(walk, state, { page, counts });
+    const found = await visit(walk, state, { page, counts, audited: chooseAudited(walk, state) });
     const noticed = [...watched.values()].flatMap((each) => each.takeProblems());
     problems.push(...[...found, ...noticed].map((problem) => `${state.name}: ${problem}`));
     await walk.leavePage?.(page);
@@ -78,10 +80,22 @@ export async function walkScreens<Scene, State extends ScreenState<Scene>>(
 
 type Counts = { screenshots: number; audits: number };
 
+/** The variants that axe-core runs on. */
+function chooseAudited<Scene, State extends ScreenState<Scene>>(
+  { states, variants, alternatesAxe = false }: Walk<Scene, State>,
+  state: State,
+): readonly Variant[] {
+  const audited = variants.filter(({ isForAxe }) => isForAxe);
+  const turn = states.indexOf(state);
+  return alternatesAxe ? audited.filter((_variant, index) => index === turn % audited.length) : audited;
+}
+
+type Visit = { readonly page: Page; readonly counts: Counts; readonly audited: readonly Variant[] };
+
 async function visit<Scene, State extends ScreenState<Scene>>(
   walk: Walk<Scene, State>,
   state: State,
-  { page, counts }: { readonly page: Page; readonly counts: Counts },
+  { page, counts, audited }: Visit,
 ): Promise<readonly string[]> {
   const problems: string[] = [];
   const checked: Promise<void>[] = [];
@@ -98,7 +112,7 @@ async function visit<Scene, State extends ScreenState<Scene>>(
       // Checked while the browser continues.
       checked.push(found.then(report));
       await walk.keep?.(state, variant, png);
-      if (!variant.isForAxe) continue;
+      if (!audited.includes(variant)) continue;
       report(await findViolations(page, walk.axeSource));
       counts.audits += 1;
     }

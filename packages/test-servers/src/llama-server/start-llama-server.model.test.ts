@@ -54,6 +54,14 @@ test("each of two slots has the full requested context", async () => {
   expect(slots).toMatchObject([{ n_ctx: 8192 }, { n_ctx: 8192 }]);
 });
 
+test("a given program gets the settings of the plan", async () => {
+  const plan = { model: "/models/small.gguf", parallelSlots: 2, contextTokens: 512, threads: 3 };
+  const start = startLlamaServer({ program: "/somewhere/llama-server", within: ["/bin/echo"], ...plan });
+  const args =
+    /setpriv --pdeathsig TERM \S+ --model \/models\/small\.gguf --alias small .*--port 0 --parallel 2 --ctx-size 1024 --threads 3 /u;
+  await expect(start).rejects.toThrow(args);
+});
+
 test("a stopped server leaves no process and no open port, and prints no errors", async () => {
   const server = await startLlamaServer({ model: await testModel("tiny-llama.gguf") });
   const { pid } = server.process;

@@ -1,7 +1,7 @@
 /**
  * @module
- * llama.cpp's own HTTP server, from the prebuilt `xllamacpp`: the reference for Hearth's output and speed, and a real
- * upstream engine. `await using server = await startLlamaServer({ model })`.
+ * llama.cpp's own HTTP server, from the prebuilt `xllamacpp` or as a given program: the reference for Hearth's output
+ * and speed, and a real upstream engine. `await using server = await startLlamaServer({ model })`.
  * Runs one process on a free loopback port, ready when the promise resolves, stopped when the scope ends or this
  * process dies. Uses one thread by default: two threads are very slow when another process uses a core.
  * Imported, through the package's index, by tests, benchmarks and claims.
@@ -13,6 +13,8 @@ import { preparePython } from "../python/prepare-python.ts";
 import { pythonEnvironment } from "../python/run-python.ts";
 
 export type LlamaServerPlan = {
+  /** The path of a `llama-server` compiled elsewhere; by default the Python package is used. */
+  readonly program?: string | undefined;
   /** The path of a GGUF file. */
   readonly model: string;
   /** The path of an image projector for the model. */
@@ -47,17 +49,11 @@ export type LlamaServer = AsyncDisposable & {
 const launcher = fileURLToPath(new URL("launch.py", import.meta.url));
 
 export async function startLlamaServer(plan: LlamaServerPlan): Promise<LlamaServer> {
-  const { interpreter } = await preparePython();
   const alias = basename(plan.model, ".gguf");
   let url = "";
-  const [command, ...args] = [
-    ...(plan.within ?? []),
-    interpreter,
-    launcher,
-    JSON.stringify(withDefaults(plan, alias)),
-  ];
+  const [command, ...args] = await commandOf(plan, alias);
   const owned = await startProcess({
-    command: command ?? interpreter,
+    command,
     arguments: args,
     environment: pythonEnvironment,
     isReady: (output) => {
@@ -74,7 +70,55 @@ export async function startLlamaServer(plan: LlamaServerPlan): Promise<LlamaServ
   };
 }
 
-function withDefaults(plan: LlamaServerPlan, alias: string): Record<string, unknown> {
+type Command = readonly [string, ...string[]];
+
+async function commandOf({ program, ...plan }: LlamaServerPlan, alias: string): Promise<Command> {
+  const own: Command =
+    program === undefined
+      ? [(await preparePython()).interpreter, launcher, JSON.stringify(withDefaults(plan, alias))]
+      : programCommand(program, withDefaults(plan, alias));
+  return plan.within === undefined ? own : [...plan.within, ...own];
+}
+
+/** Ends with this process, as the Python launcher does. */
+const bound = ["setpriv", "--pdeathsig", "TERM"] as const;
+
+/** The settings of `launch.py`, as arguments of the program. */
+function programCommand(program: string, plan: CompletePlan): Command {
+  const settings: Readonly<Record<string, string | number | null>> = {
+    model: plan.model,
+    alias: plan.alias,
+    host: plan.host,
+    port: 0,
+    parallel: plan.parallelSlots,
+    "ctx-size": plan.contextTokens * plan.parallelSlots,
+    threads: plan.threads,
+    "threads-batch": plan.threads,
+    "cache-ram": plan.cacheMegabytes,
+    pooling: plan.pooling,
+    "chat-template": plan.chatTemplate,
+    mmproj: plan.projector,
+    seed: 1,
+    "gpu-layers": 0,
+    fit: "off",
+  };
+  const given = Object.entries(settings).filter(([, value]) => value !== null);
+  return [
+    ...bound,
+    program,
+    ...given.flatMap(([name, value]) => [`--${name}`, String(value)]),
+    ...(plan.embeddings ? ["--embeddings"] : []),
+    "--no-mmproj-offload",
+    "--no-warmup",
+    "--no-ui",
+    "--metrics",
+    "--offline",
+  ];
+}
+
+type CompletePlan = ReturnType<typeof withDefaults>;
+
+function withDefaults(plan: LlamaServerPlan, alias: string) {
   return {
     model: plan.model,
     alias,

@@ -69,7 +69,7 @@ export async function startEngineProcess(
         programPaths: launch.readablePaths,
         modelFiles: listModelFiles(plan),
         writableFolder: folder.path,
-        usesGpu: plan.gpuLayers !== 0,
+        usesGpu: plan.gpuLayers !== 0 && machine.gpuDevices.length > 0,
         memory: { limitBytes, ...(cgroup === undefined ? {} : { cgroupProcsPath: cgroup.procsPath }) },
         reservedBytes,
       },

@@ -53,6 +53,7 @@ export function createLlamaServerDriver(options: LlamaServerDriverOptions): Engi
   const grammarBreaker = new GrammarBreaker();
   if (machine.cgroup !== undefined) removeStaleCgroups(machine.cgroup);
   return {
+    usesGpu: machine.gpuDevices.length > 0,
     async load(plan, loadOptions) {
       breaker.throwIfQuarantined(plan.modelPath);
       const file = await inspectFiles(plan);

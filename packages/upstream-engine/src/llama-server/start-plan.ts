@@ -43,7 +43,8 @@ export async function planStart(plan: LoadPlan, options: StartOptions): Promise<
   const isGenerating = plan.purpose === "generate";
   const slots = isGenerating ? plan.sequences : 1;
   const canSplit = isGenerating || (splitsTexts && plan.purpose === "embed");
-  const stepTokens = canSplit ? Math.min(defaultStepTokens, plan.contextTokens) : plan.contextTokens;
+  const wantedTokens = plan.batchTokens ?? defaultStepTokens;
+  const stepTokens = canSplit ? Math.min(wantedTokens, plan.contextTokens) : plan.contextTokens;
   return {
     modelPath: plan.modelPath,
     projectorPath: plan.projectorPath ?? null,

@@ -126,17 +126,22 @@ export class EnginePool implements AsyncDisposable {
       prefixes,
       preferred: this.#prefixes.find(prefixes),
       characters: charactersOf(request),
+      onAddress: request.onAddress,
       send,
     };
     yield* this.#tryMembers(poolRequest, signal);
   }
 
   /** Runs an operation with a single result that costs an engine as much as a generation. */
-  async runOnce<Value>(operation: EngineOperation<Value>, signal: AbortSignal): Promise<Value> {
+  async runOnce<Value>(
+    operation: EngineOperation<Value>,
+    signal: AbortSignal,
+    onAddress?: EngineRequest["onAddress"],
+  ): Promise<Value> {
     const send = async function* (engine: RemoteEngine, combined: AbortSignal): AsyncGenerator<Value> {
       yield await operation(engine, combined);
     };
-    const poolRequest = { prefixes: [], preferred: undefined, characters: undefined, send };
+    const poolRequest = { prefixes: [], preferred: undefined, characters: undefined, onAddress, send };
     for await (const value of this.#tryMembers(poolRequest, signal)) {
       return value;
     }
@@ -192,7 +197,7 @@ export class EnginePool implements AsyncDisposable {
 
   /** Any outcome other than `completed` means that no output has been sent, so another engine can be tried. */
   async *#attempt<Event>(
-    { send, prefixes }: PoolRequest<Event>,
+    { send, prefixes, onAddress }: PoolRequest<Event>,
     { member, running, abortController, isLast }: Attempt,
     signal: AbortSignal,
   ): AsyncGenerator<Event, Outcome> {
@@ -204,7 +209,10 @@ export class EnginePool implements AsyncDisposable {
         running.pendingSince = undefined;
         member.recordActivity();
         if (next.done === true) return "completed";
-        if (!running.hasBegun) this.#recordStart({ member, running, prefixes });
+        if (!running.hasBegun) {
+          this.#recordStart({ member, running, prefixes });
+          onAddress?.(member.label);
+        }
         yield next.value;
       }
     } catch (error) {
@@ -291,6 +299,7 @@ type PoolRequest<Event> = {
   readonly prefixes: readonly string[];
   readonly preferred: string | undefined;
   readonly characters: number | undefined;
+  readonly onAddress: EngineRequest["onAddress"];
   readonly send: (engine: RemoteEngine, signal: AbortSignal) => AsyncGenerator<Event>;
 };
 

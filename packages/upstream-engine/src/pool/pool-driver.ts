@@ -1,6 +1,7 @@
 import type { Engine, EngineDescription, EngineDriver, EngineFailure } from "@hearth-and-keep/engine";
 import { FailureError } from "@hearth-and-keep/failures";
 import { type DialectName, dialects } from "../remote/dialects.ts";
+import type { GatewayOptions } from "../remote/gateway-headers.ts";
 import { createRemoteEngine, type RemoteFacts } from "../remote/remote-engine.ts";
 import { createEngineClient } from "../wire/engine-client.ts";
 import { type Discovery, labelOf, listAddresses, refreshMembers, resolveName } from "./discovery.ts";
@@ -23,6 +24,8 @@ export type PoolPlan = {
   readonly requestsPerEngine: number;
   readonly canSeeImages: boolean;
   readonly canHearAudio: boolean;
+  /** Set if the engines are behind an llm-d gateway. */
+  readonly gateway?: GatewayOptions;
 };
 
 /** Overrides for tests. */
@@ -30,7 +33,7 @@ export type PoolOverrides = Partial<Pick<EnginePoolOptions, "choose" | "discover
 
 export function createEnginePool(plan: PoolPlan, overrides: PoolOverrides = {}): EnginePool {
   const dialect = dialects[plan.dialect];
-  const { model, canSeeImages, canHearAudio, requestsPerEngine: maxRequestsPerEngine } = plan;
+  const { model, canSeeImages, canHearAudio, gateway, requestsPerEngine: maxRequestsPerEngine } = plan;
   return new EnginePool({
     maxRequestsPerEngine,
     discovery: discoveryOf(plan),
@@ -42,7 +45,7 @@ export function createEnginePool(plan: PoolPlan, overrides: PoolOverrides = {}):
         maxConnections: maxRequestsPerEngine + 16,
         ...(plan.key === undefined ? {} : { authorization: `Bearer ${plan.key}` }),
       });
-      const facts = { dialect, canSeeImages, canHearAudio, ...(model && { model }) };
+      const facts = { dialect, canSeeImages, canHearAudio, gateway, ...(model && { model }) };
       const engine = createRemoteEngine(client, facts);
       return { label: labelOf(address), engine, close: () => client[Symbol.dispose]() };
     },
@@ -99,7 +102,7 @@ function createHandle({ pool }: NamedPool, { description, onSequences }: HandleO
     describe: () => ({ ...description, sequences: pool.slots }),
     generate: (request, signal) => pool.generate(request, combine(signal)),
     embed: (request, signal) =>
-      pool.runOnce((engine, combined) => engine.embed(request, combined), combine(signal)),
+      pool.runOnce((engine, combined) => engine.embed(request, combined), combine(signal), request.onAddress),
     rank: () =>
       Promise.reject(new FailureError<EngineFailure>({ kind: "not-supported", feature: "ranking" })),
     tokenize: (text, signal = lifetime.signal) =>

@@ -10,6 +10,7 @@ import { countOf, fieldsOf, listOf, textOf } from "../wire/json-fields.ts";
 import { WireError } from "../wire/wire-error.ts";
 import { countTokens, renderPrompt, Tokenizer, tokenizeText } from "./count-tokens.ts";
 import type { Dialect } from "./dialects.ts";
+import type { GatewayOptions } from "./gateway-headers.ts";
 import { readLengths } from "./map-error.ts";
 import { readEmbeddings } from "./read-embeddings.ts";
 import { readResponse } from "./read-response.ts";
@@ -24,6 +25,7 @@ export type RemoteEngineOptions = {
   readonly canSeeImages: boolean;
   /** Likewise for audio. */
   readonly canHearAudio: boolean;
+  readonly gateway?: GatewayOptions | undefined;
 };
 
 /** What an engine reports about itself. */
@@ -54,7 +56,7 @@ export type RemoteEngine = {
 const maxContextTokens = 1_000_000;
 
 export function createRemoteEngine(client: EngineClient, options: RemoteEngineOptions): RemoteEngine {
-  const { dialect, canSeeImages, canHearAudio } = options;
+  const { dialect, canSeeImages, canHearAudio, gateway } = options;
   let tokenizer = new Tokenizer(client, dialect);
   let facts: RemoteFacts | undefined;
   const getFacts = async (signal: AbortSignal): Promise<RemoteFacts> => {
@@ -63,7 +65,7 @@ export function createRemoteEngine(client: EngineClient, options: RemoteEngineOp
   };
   const describeTarget = async (signal: AbortSignal): Promise<RequestedEngine> => {
     const { model, supportsTools = true } = await getFacts(signal);
-    return { dialect, model, supportsTools, canSeeImages, canHearAudio };
+    return { dialect, model, supportsTools, canSeeImages, canHearAudio, gateway };
   };
   return {
     getFacts,

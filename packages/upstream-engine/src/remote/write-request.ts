@@ -9,6 +9,7 @@ import {
 import type { EngineHttpRequest } from "../wire/engine-client.ts";
 import type { Fields } from "../wire/json-fields.ts";
 import type { Dialect } from "./dialects.ts";
+import { type GatewayOptions, gatewayHeaders } from "./gateway-headers.ts";
 import { writeMessages, writeTools } from "./write-messages.ts";
 import { notSupported, writeSampling } from "./write-sampling.ts";
 
@@ -18,6 +19,8 @@ export type RequestedEngine = MediaSupport & {
   /** The engine's name for the model. */
   readonly model: string;
   readonly supportsTools: boolean;
+  /** Set if the engine is behind an llm-d gateway. */
+  readonly gateway?: GatewayOptions | undefined;
 };
 
 export type WrittenRequest = EngineHttpRequest & {
@@ -41,9 +44,13 @@ export function writeRequest(request: EngineRequest, engine: RequestedEngine): W
       ? { cache_salt: request.cachePartition }
       : {}),
   };
-  return request.input.type === "conversation"
-    ? writeChat(request, request.input.conversation, { ...engine, shared })
-    : writeCompletion(request, { ...engine, shared });
+  const written =
+    request.input.type === "conversation"
+      ? writeChat(request, request.input.conversation, { ...engine, shared })
+      : writeCompletion(request, { ...engine, shared });
+  return engine.gateway === undefined
+    ? written
+    : { ...written, headers: gatewayHeaders(request, engine.gateway) };
 }
 
 /** More than the size of any context. */

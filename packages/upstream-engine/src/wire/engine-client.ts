@@ -28,6 +28,7 @@ export type EngineHttpRequest = {
   readonly method?: "GET" | "POST";
   readonly path: string;
   readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
 };
 
 /** A response of any status; `value` is undefined if the body is not JSON. */
@@ -157,6 +158,7 @@ function openClientRequest(
     signal,
     ...(options.certificateAuthority === undefined ? {} : { ca: options.certificateAuthority }),
     headers: {
+      ...request.headers,
       ...(authorization === undefined ? {} : { authorization }),
       ...(body === undefined
         ? {}

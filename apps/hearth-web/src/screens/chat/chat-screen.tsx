@@ -181,7 +181,9 @@ function ModelPicker({ installed, model, onChoose }: ModelPickerProps) {
       value={model}
       onChange={(event) => onChoose(event.currentTarget.value)}
     >
-      {isMissing && <option value={model}>{model} (not installed)</option>}
+      {isMissing && (
+        <option value={model}>{model === "" ? "Choose a model" : `${model} (not installed)`}</option>
+      )}
       {usable.map(({ name, details }) => (
         <option key={name} value={name}>
           {[name, details.parameter_size, details.quantization_level].filter(Boolean).join("  ·  ")}

@@ -24,7 +24,7 @@ export function Composer({ id, model, acceptsImages, isStreaming, onSend, onStop
   const [error, setError] = useState("");
   const field = useRef<HTMLTextAreaElement>(null);
   useLayoutEffect(() => fitHeight(field.current), [text]);
-  const isEmpty = text.trim() === "" && images.length === 0;
+  const isEmpty = model === "" || (text.trim() === "" && images.length === 0);
   const send = (): void => {
     if (isEmpty || isStreaming) return;
     onSend({ text: text.trim(), images });
@@ -66,7 +66,7 @@ export function Composer({ id, model, acceptsImages, isStreaming, onSend, onStop
           dir="auto"
           maxLength={maxCharacters}
           aria-label="Message"
-          placeholder={`Message ${model}`}
+          placeholder={model === "" ? "Choose a model above" : `Message ${model}`}
           value={text}
           onChange={({ currentTarget }) => updateDraft(id, () => ({ text: currentTarget.value }))}
           onKeyDown={handleKeyDown}

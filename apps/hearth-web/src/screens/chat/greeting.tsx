@@ -16,6 +16,7 @@ export type GreetingProps = {
 
 /** An empty chat: the model, and prompts to start with. */
 export function Greeting({ model, models, onChoose }: GreetingProps) {
+  if (model === "") return <ChooseModel />;
   return (
     <div className="greeting">
       <FlameIcon />
@@ -35,6 +36,17 @@ export function Greeting({ model, models, onChoose }: GreetingProps) {
           </li>
         ))}
       </ul>
+    </div>
+  );
+}
+
+/** Shown if every model is on somebody else's engine: none of them is preselected. */
+function ChooseModel() {
+  return (
+    <div className="greeting">
+      <FlameIcon />
+      <h2>Choose a model</h2>
+      <p className="muted">Every model here runs on a remote engine. Your messages are sent there.</p>
     </div>
   );
 }

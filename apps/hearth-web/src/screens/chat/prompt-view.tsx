@@ -1,9 +1,9 @@
 import { CopyButton } from "@hearth-and-keep/page-design";
 import { useState } from "react";
 import { EditIcon } from "../../design/icons.tsx";
+import { revealBidiControls } from "../../design/reveal-bidi-controls.ts";
 import type { PromptTurn } from "../../state/conversation.ts";
 import { ImageList } from "./composer.tsx";
-import { revealBidiControls } from "./markdown/safe-text.ts";
 
 export type PromptViewProps = {
   readonly prompt: PromptTurn;

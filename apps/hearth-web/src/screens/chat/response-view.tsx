@@ -81,11 +81,18 @@ export function StreamingResponseView({ response, model }: StreamingResponseView
             <i />
             <i />
           </span>
-          Waiting for the first token; loading a model can take a while
+          {describeWaiting(response)}
         </p>
       )}
     </article>
   );
+}
+
+function describeWaiting({ loadPercent, queuePosition }: StreamingResponse): string {
+  if (queuePosition !== undefined) return `Waiting: ${queuePosition}`;
+  return loadPercent === undefined || loadPercent === 100
+    ? "Waiting for the first token; loading a model can take a while"
+    : `Loading model, ${loadPercent} %`;
 }
 
 type ThinkingProps = {

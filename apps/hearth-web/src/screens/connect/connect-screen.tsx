@@ -132,7 +132,9 @@ function ModelField({ names, value, onChoose }: ModelFieldProps) {
         value={value}
         onChange={(event) => onChoose(event.currentTarget.value)}
       >
-        {names.length === 0 && <option value={value}>No models yet</option>}
+        {!names.includes(value) && (
+          <option value={value}>{names.length === 0 ? "No models yet" : "Choose a model"}</option>
+        )}
         {names.map((name) => (
           <option key={name} value={name}>
             {name}

@@ -9,6 +9,7 @@ import { Loading } from "@hearth-and-keep/page-design";
 import { lazy, Suspense } from "react";
 import { formatBytes } from "../../design/format-bytes.ts";
 import { ScreenHeader } from "../../design/screen-header.tsx";
+import { Tile } from "../../design/tile.tsx";
 import { keyRole } from "../../state/key-role.ts";
 import { useStore } from "../../state/store.ts";
 import { AdminOnly } from "../admin-only.tsx";
@@ -73,15 +74,6 @@ function Dashboard({ state: { sample, points, loaded } }: { readonly state: Metr
 const tokens = ({ tokensPerSecond }: Point): number => tokensPerSecond;
 const requests = ({ requestsPerSecond }: Point): number => requestsPerSecond;
 const megabytes = ({ memoryBytes }: Point): number => memoryBytes / 1e6;
-
-function Tile({ name, value }: { readonly name: string; readonly value: string }) {
-  return (
-    <div className="card tile">
-      <dt>{name}</dt>
-      <dd>{value}</dd>
-    </div>
-  );
-}
 
 function LoadedModels({ loaded }: { readonly loaded: readonly RunningModel[] }) {
   return (

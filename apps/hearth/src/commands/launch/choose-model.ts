@@ -34,7 +34,9 @@ export async function chooseModel(
 
 async function findModel(server: ServerClient, title: string): Promise<string> {
   const byDigest = new Map<string, string>();
-  for (const { name, digest, capabilities = [] } of await listModels(server)) {
+  for (const { name, digest, capabilities = [], runs_on: location } of await listModels(server)) {
+    // Prompts leave the operator's network only if the user names the model.
+    if (location === "remote") continue;
     // Several names of one model are one choice.
     if (capabilities.includes("tools") && !byDigest.has(digest)) byDigest.set(digest, name);
   }

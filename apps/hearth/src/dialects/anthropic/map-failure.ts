@@ -56,6 +56,14 @@ const mappers: Mappers = {
   "admin-key-required": () => wire("permission_error", "An admin API key is required"),
   "site-forbidden": ({ header }) =>
     wire("permission_error", `The value of the "${header}" header is not allowed`),
+  "rate-limited": ({ limit, maximum, retryAfterSeconds }) => ({
+    ...wire("rate_limit_error", `This API key has reached its rate limit of ${maximum} ${limit}`),
+    headers: { "retry-after": String(retryAfterSeconds) },
+  }),
+  "budget-exhausted": ({ period, maximum, retryAfterSeconds }) => ({
+    ...wire("rate_limit_error", `This API key has used its ${maximum} tokens of the ${period}`),
+    headers: { "retry-after": String(retryAfterSeconds), "x-should-retry": "false" },
+  }),
   "capability-missing": ({ model, capability }) =>
     wire(
       "invalid_request_error",
@@ -65,6 +73,11 @@ const mappers: Mappers = {
   "model-not-found": ({ model }) => wire("not_found_error", `model: ${model}`),
   "model-remote": ({ model }) =>
     wire("not_found_error", `model: ${model} is hosted by its vendor; this server runs local models only`),
+  "remote-models-disabled": ({ model }) =>
+    wire(
+      "permission_error",
+      `model: ${model} runs on a remote engine, and this server does not send prompts to those`,
+    ),
   "response-not-stored": ({ reason }) => permanent(`Cannot write stored responses: ${reason}`),
   // Retrying cannot help: the key itself has to delete something.
   "batch-storage-full": ({ reason }) => ({
@@ -111,6 +124,7 @@ const mappers: Mappers = {
   "sandbox-unavailable": ({ reason }) => permanent(`Cannot run the model safely: ${reason}`),
   "engine-crashed": () => wire("api_error", "The engine stopped while generating"),
   "engine-hung": () => wire("api_error", "The engine stopped responding"),
+  "gpu-failed": () => wire("api_error", "The GPU failed; the next request runs on the CPU"),
   "grammar-too-slow": () =>
     wire("invalid_request_error", "The JSON Schema took too long to compile; simplify it"),
   "grammar-rejected": () =>

@@ -13,6 +13,7 @@ export function streamResponse(
     headers: { "content-type": "text/event-stream; charset=utf-8", ...requestIdHeader(head) },
     chunks: writeChunks(batches),
     keepAliveChunk: writeEvent({ type: "ping" }),
+    formatComment: (text) => `: ${text}\n\n`,
     formatError: (error) => writeEvent(errorEvent(error, head)),
   };
 }

@@ -2,6 +2,7 @@ import { type HttpResponse, jsonResponse } from "@hearth-and-keep/http-service";
 import { onlyFromAdmin } from "../../access/authenticate.ts";
 import type { HearthDependencies, HearthRequest } from "../../dependencies.ts";
 import { type EmbedResult, embed } from "../../generation/embed.ts";
+import { reportLocation } from "../../generation/run-generation.ts";
 import { createLoadRequest, type LoadInput } from "../../scheduling/load-request.ts";
 import { durationField } from "./duration-field.ts";
 import { readKeepAlive } from "./read-keep-alive.ts";
@@ -39,28 +40,33 @@ export async function handleEmbeddings(
 type Texts = { readonly texts: readonly string[]; readonly truncates: boolean };
 
 async function embedTexts(
-  { body, actor, signal, addLogFields }: HearthRequest<EmbedBody | EmbeddingsBody>,
+  request: HearthRequest<EmbedBody | EmbeddingsBody>,
   { models, scheduler }: HearthDependencies,
   { texts, truncates }: Texts,
 ): Promise<EmbedResult> {
+  const { body, actor, signal, addLogFields } = request;
   const { model } = await resolveModel(models, nameOf(body));
-  const { contextTokens } = readOptions(body.options);
+  const { contextTokens, ...options } = readOptions(body.options);
+  const loadSettings = onlyFromAdmin(actor, options.loadSettings);
   const keepAlive = onlyFromAdmin(actor, readKeepAlive(body.keep_alive));
   const loadInput: LoadInput = {
     model,
     ...(contextTokens === undefined ? {} : { contextTokens }),
+    ...(loadSettings === undefined ? {} : { loadSettings }),
     ...(keepAlive === undefined ? {} : { keepAlive }),
   };
-  addLogFields({ model: model.name });
+  reportLocation(model, request);
   if (texts.length === 0) {
     await scheduler.preload(createLoadRequest(loadInput, "embed"), signal);
-    return { vectors: [], tokens: 0, loadMilliseconds: 0, queueMilliseconds: 0 };
+    return { vectors: [], tokens: 0, engine: "", loadMilliseconds: 0, queueMilliseconds: 0 };
   }
   const embedded = await embed(scheduler, { ...loadInput, texts, truncates }, signal);
+  const { vectors: _vectors, tokens: promptTokens, ...measured } = embedded;
   addLogFields({
-    promptTokens: embedded.tokens,
-    queueMilliseconds: Math.round(embedded.queueMilliseconds),
-    loadMilliseconds: Math.round(embedded.loadMilliseconds),
+    promptTokens,
+    ...measured,
+    queueMilliseconds: Math.round(measured.queueMilliseconds),
+    loadMilliseconds: Math.round(measured.loadMilliseconds),
   });
   return embedded;
 }

@@ -49,6 +49,14 @@ const mappers: { readonly [Code in FailureCode]: Mapper<Code> } = {
   "keys-conflict": unauthorized,
   "admin-key-required": () => ({ status: 403, message: "forbidden: an admin key is required" }),
   "site-forbidden": ({ header }) => ({ status: 403, message: `forbidden: this ${header} is not allowed` }),
+  "rate-limited": ({ limit, maximum, retryAfterSeconds }) => ({
+    ...unavailable(`rate limit of ${maximum} ${limit} reached`, retryAfterSeconds),
+    status: 429,
+  }),
+  "budget-exhausted": ({ period, maximum, retryAfterSeconds }) => ({
+    ...unavailable(`this key has used its ${maximum} tokens of the ${period}`, retryAfterSeconds),
+    status: 429,
+  }),
   "capability-missing": ({ model, capability }) =>
     badRequest(`${nameForCapability(model, capability)} does not support ${capability}`, {
       model,
@@ -72,6 +80,11 @@ const mappers: { readonly [Code in FailureCode]: Mapper<Code> } = {
     badRequest(`model ${JSON.stringify(model)} is a cloud model; this server runs local models only`, {
       model,
     }),
+  "remote-models-disabled": ({ model }) => ({
+    status: 403,
+    message: `model ${JSON.stringify(model)} runs on a remote engine; this server does not send prompts to those`,
+    details: { model },
+  }),
   "blob-missing": ({ digest }, { path }) => ({
     status: path.startsWith("/api/blobs/") ? 404 : path === "/api/create" ? 400 : 500,
     message: `blob ${JSON.stringify(digest)} not found`,
@@ -115,6 +128,7 @@ const mappers: { readonly [Code in FailureCode]: Mapper<Code> } = {
   "sandbox-unavailable": ({ reason }) => serverError(`unable to run the model safely: ${reason}`),
   "engine-crashed": () => serverError(crashMessage),
   "engine-hung": () => serverError(crashMessage),
+  "gpu-failed": () => serverError("the GPU failed, the next request runs on the CPU"),
   "grammar-too-slow": ({ seconds }) => badRequest(`applying the format took more than ${seconds} s`),
   "grammar-rejected": () => badRequest("applying this format has stalled the model before"),
   "grammars-suspended": ({ retryAfterSeconds }) => ({

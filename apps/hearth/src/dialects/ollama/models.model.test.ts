@@ -46,8 +46,14 @@ describe("ps", () => {
     await sendRequest(server, "/api/embed", { model: "minilm", input: "a", keep_alive: -1 });
     const { models } = (await getRequest(server, "/api/ps")).last as { models: Record<string, string>[] }; // The shape of ps.
     expect(models.map(({ name }) => name)).toEqual(["minilm:latest", "tiny:latest"]);
-    const { loaded_context_length: loaded, ...first } = models[0] ?? {};
+    const {
+      loaded_context_length: loaded,
+      size_weights: weights,
+      size_cache: cache,
+      ...first
+    } = models[0] ?? {};
     expect(loaded).toBe(512);
+    expect([weights, cache].map(Number).every((bytes) => bytes > 0)).toBe(true);
     expect(keysOf(first)).toEqual(keysOf(recorded["ps loaded"].body.models[0]));
     const years = models.map(({ expires_at = "" }) => (Date.parse(expires_at) - Date.now()) / 31_557_600_000);
     expect(Math.round(years[0] ?? 0)).toBe(292);

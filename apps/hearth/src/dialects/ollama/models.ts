@@ -40,6 +40,8 @@ function writeSummary(summary: ModelSummary, contextTokens: number | null) {
       ...(embeddingLength === null ? {} : { embedding_length: embeddingLength }),
     },
     capabilities,
+    // Ollama does not have it; absent for a model that runs on this machine.
+    ...(summary.remote === undefined ? {} : { runs_on: summary.remote.location }),
   };
 }
 
@@ -52,28 +54,33 @@ export async function handlePs(
   for (const summary of listing.models) {
     if (!byDigest.has(summary.digest)) byDigest.set(summary.digest, summary);
   }
-  const running = scheduler.running().toSorted((one, other) => expiryOf(other) - expiryOf(one));
+  const running = scheduler.running().flatMap((load) => load.users.map((user) => ({ ...load, ...user })));
+  const nameOf = (key: string): string => byDigest.get(key)?.name ?? bareDigest(key).slice(0, 12);
   return jsonResponse({
-    models: running.map((each) => {
-      const summary = byDigest.get(each.key);
-      const contextTokens = summary === undefined ? null : effectiveContextTokens(summary, scheduler);
-      return writeRunning(each, { summary, contextTokens });
-    }),
+    models: running
+      .toSorted((one, other) => expiryOf(other) - expiryOf(one))
+      .map((each) => {
+        const summary = byDigest.get(each.key);
+        const contextTokens = summary === undefined ? null : effectiveContextTokens(summary, scheduler);
+        const others = each.users.filter(({ key }) => key !== each.key).map(({ key }) => nameOf(key));
+        return writeRunning(each, { summary, contextTokens, others });
+      }),
   });
 }
 
-function expiryOf({ expiresAt }: RunningModel): number {
+function expiryOf({ expiresAt }: Pick<RunningModel, "expiresAt">): number {
   return expiresAt === "never" ? Date.now() + foreverMilliseconds : expiresAt.getTime();
 }
 
+type RunningSummary = {
+  readonly summary: ModelSummary | undefined;
+  readonly contextTokens: number | null;
+  /** The names of other models that use the same load. */
+  readonly others: readonly string[];
+};
+
 /** A loaded model whose name now points to another one still uses memory, so it is shown by its digest. */
-function writeRunning(
-  running: RunningModel,
-  {
-    summary,
-    contextTokens,
-  }: { readonly summary: ModelSummary | undefined; readonly contextTokens: number | null },
-) {
+function writeRunning(running: RunningModel, { summary, contextTokens, others }: RunningSummary) {
   const digest = bareDigest(running.key);
   const name = summary?.name ?? digest.slice(0, 12);
   return {
@@ -85,9 +92,16 @@ function writeRunning(
     expires_at: new Date(expiryOf(running)).toISOString(),
     size_vram: running.gpuBytes,
     context_length: contextTokens ?? running.contextTokens,
-    // Ollama does not have the following; JSON leaves the second out for models on other machines.
+    // Ollama does not have the following; JSON leaves out what is unknown for models on other machines.
     loaded_context_length: running.contextTokens,
     protection: running.description.protection,
+    size_weights: running.breakdown.weightBytes,
+    size_cache: running.breakdown.cacheBytes,
+    size_resident: running.description.measuredMemory?.residentBytes,
+    size_peak: running.description.measuredMemory?.peakBytes,
+    ...(others.length === 0 ? {} : { shares_memory_with: others }),
+    // Why it runs on the CPU although a GPU was to be used.
+    gpu_failure: running.description.gpuFailure,
   };
 }
 

@@ -1,6 +1,7 @@
 import { type HttpResponse, jsonResponse } from "@hearth-and-keep/http-service";
 import type { HearthDependencies, HearthRequest } from "../../dependencies.ts";
 import { renderPrompt } from "../../generation/count-prompt.ts";
+import { reportLocation } from "../../generation/run-generation.ts";
 import { createLoadRequest } from "../../scheduling/load-request.ts";
 import { readChatRequest } from "./generation/read-request.ts";
 import { requireCapability, requireName, resolveModel } from "./resolve-model.ts";
@@ -14,6 +15,7 @@ export async function handleTokenize(
   const { body, signal, addLogFields } = request;
   const { model, requestedName } = await resolveModel(models, requireName(body));
   addLogFields({ model: model.name });
+  reportLocation(model, request);
   const purpose = model.capabilities.includes("completion") ? "generate" : "embed";
   using lease = await scheduler.acquire(createLoadRequest({ model }, purpose), signal);
   const tokens = await lease.engine.tokenize(body.prompt, signal);
@@ -28,6 +30,7 @@ export async function handleRender(
   const resolved = await resolveModel(models, requireName(request.body));
   requireCapability(resolved, "completion", "chat");
   request.addLogFields({ model: resolved.model.name });
+  reportLocation(resolved.model, request);
   const { prompt, tokens } = await renderPrompt(
     await readChatRequest(request, resolved),
     scheduler,

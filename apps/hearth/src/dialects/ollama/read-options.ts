@@ -1,9 +1,17 @@
 import { invalidField } from "../../failures.ts";
 import type { SamplingOptions } from "../../generation/sampling.ts";
+import { loadOptionNames } from "../../load-settings.ts";
+import { parseValidParameters } from "../../models/metadata/model-parameters.ts";
+import { pickLoadSettings, type RequestLoadSettings } from "../../scheduling/load-request.ts";
 
-export type ReadOptions = { readonly sampling: SamplingOptions; readonly contextTokens?: number };
+export type ReadOptions = {
+  readonly sampling: SamplingOptions;
+  readonly contextTokens?: number;
+  /** To be used only from an admin: a load serves only requests with the same, and may unload other models. */
+  readonly loadSettings?: RequestLoadSettings;
+};
 
-type OptionType = "integer" | "float32" | "boolean" | "array";
+type OptionType = "integer" | "float32" | "boolean" | "array" | "string";
 type NumberOption = { readonly name: keyof SamplingOptions | "contextTokens"; readonly type: OptionType };
 
 /** Options that affect generation, by their Ollama names. */
@@ -25,8 +33,6 @@ const generationOptions = {
 /** Options about loading, which the server decides. They are ignored, but their types are checked. */
 const ignoredOptions: Readonly<Record<string, OptionType>> = {
   num_keep: "integer",
-  num_batch: "integer",
-  num_gpu: "integer",
   main_gpu: "integer",
   num_thread: "integer",
   draft_num_predict: "integer",
@@ -34,7 +40,7 @@ const ignoredOptions: Readonly<Record<string, OptionType>> = {
 };
 
 /** The options that have an effect. */
-export const optionNames: readonly string[] = [...Object.keys(generationOptions), "stop"];
+export const optionNames: readonly string[] = [...Object.keys(generationOptions), "stop", ...loadOptionNames];
 
 const maxContextTokens = 2 ** 31 - 1;
 
@@ -58,11 +64,27 @@ export function readOptions(options: Readonly<Record<string, unknown>> | null | 
   const { contextTokens, ...sampling } = numbers;
   const stop = options?.["stop"];
   const stops = stop === undefined || stop === null ? {} : { stops: readStops(stop) };
+  const loadSettings = readLoadSettings(entries);
   return {
     sampling: { ...sampling, ...stops },
     ...(contextTokens === undefined ? {} : { contextTokens: checkContext(contextTokens) }),
+    ...(loadSettings === undefined ? {} : { loadSettings }),
   };
 }
+
+/** The same as the parameters of a model, and checked like them. */
+function readLoadSettings(entries: readonly (readonly [string, unknown])[]): RequestLoadSettings | undefined {
+  const given = entries.filter(([name]) => loadOptionNames.some((each) => each === name));
+  if (given.length === 0) return undefined;
+  for (const [name, value] of given) checkType(name, value, loadOptionTypes[name]);
+  const fields = given.map(([name, value]) => [name, typeof value === "number" ? Math.trunc(value) : value]);
+  return pickLoadSettings(parseValidParameters(Object.fromEntries(fields)).values);
+}
+
+const loadOptionTypes: Readonly<Record<string, OptionType>> = {
+  flash_attention: "boolean",
+  kv_cache_type: "string",
+};
 
 /** Fractions of an integer option are truncated, as Ollama does. */
 function readNumber(name: string, value: unknown, type: OptionType): number {
@@ -84,7 +106,7 @@ function checkContext(tokens: number): number {
 }
 
 function checkType(name: string, value: unknown, type: OptionType = "integer"): void {
-  const expected = type === "boolean" ? "boolean" : "number";
+  const expected = type === "boolean" || type === "string" ? type : "number";
   if (typeof value !== expected) throw wrongType(name, type);
 }
 

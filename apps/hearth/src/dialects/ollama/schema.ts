@@ -1,4 +1,5 @@
 import { type Static, type TSchema, Type } from "typebox";
+import { loadOptionNames } from "../../load-settings.ts";
 import { optionNames } from "./read-options.ts";
 
 /** Ollama treats null as absent, so clients send it. */
@@ -30,7 +31,7 @@ function optionsWith(names: readonly string[]) {
 }
 
 const options = optionsWith(optionNames);
-const embeddingOptions = optionsWith(["num_ctx"]);
+const embeddingOptions = optionsWith(["num_ctx", ...loadOptionNames]);
 
 /** Seconds, or a duration such as "1h30m". */
 const keepAlive = orNull(

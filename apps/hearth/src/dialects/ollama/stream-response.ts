@@ -1,13 +1,15 @@
 import type { RequestHead, StreamedResponse } from "@hearth-and-keep/http-service";
 import { toErrorLine } from "./errors.ts";
 
-type Format = {
+type Format = Pick<StreamedResponse, "keepAliveChunk" | "formatComment"> & {
   readonly contentType: string;
   readonly write: (object: unknown) => string;
-  readonly keepAliveChunk: string;
 };
 
-/** Clients parse line by line. They accept spaces before an object, but no empty lines. */
+/**
+ * Clients parse line by line. They accept spaces before an object, but no empty lines, and no objects without the fields
+ * that they expect: there is no room for comments.
+ */
 const ndjson: Format = {
   contentType: "application/x-ndjson",
   write: (object) => `${JSON.stringify(object)}\n`,
@@ -18,6 +20,7 @@ const serverSentEvents: Format = {
   contentType: "text/event-stream",
   write: (object) => `data: ${JSON.stringify(object)}\n\n`,
   keepAliveChunk: ":\n\n",
+  formatComment: (text) => `: ${text}\n\n`,
 };
 
 /** `headers` are not read until the first object is available. */
@@ -26,13 +29,13 @@ export function streamResponse(
   objects: AsyncIterable<unknown>,
   headers: Record<string, string>,
 ): StreamedResponse {
-  const { contentType, write, keepAliveChunk } = wantsServerSentEvents(head) ? serverSentEvents : ndjson;
+  const { contentType, write, ...format } = wantsServerSentEvents(head) ? serverSentEvents : ndjson;
   headers["content-type"] = contentType;
   return {
     status: 200,
     headers,
     chunks: writeChunks(objects, write),
-    keepAliveChunk,
+    ...format,
     formatError: (error) => write(toErrorLine(error, head)),
   };
 }
@@ -42,7 +45,7 @@ async function* writeChunks(objects: AsyncIterable<unknown>, write: Format["writ
 }
 
 /** Ollama clients expect NDJSON, so events are sent only if the client accepts no JSON. */
-function wantsServerSentEvents({ headers }: RequestHead): boolean {
+export function wantsServerSentEvents({ headers }: RequestHead): boolean {
   const types = String(headers["accept"] ?? "")
     .toLowerCase()
     .split(",")

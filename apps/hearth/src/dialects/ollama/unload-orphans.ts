@@ -21,12 +21,12 @@ export async function digestOfName(
  */
 export async function unloadOrphan(
   digest: string | undefined,
-  { models, scheduler }: OrphanDependencies,
+  dependencies: OrphanDependencies,
   force?: { readonly graceSeconds: number },
 ): Promise<void> {
   if (digest === undefined) return;
-  const { models: remaining } = await models.list();
+  const { models: remaining } = await dependencies.models.list();
   if (remaining.some((other) => other.digest === digest)) return;
-  const unloaded = scheduler.unload(digest, force);
+  const unloaded = dependencies.scheduler.unload(digest, force);
   if (force !== undefined) await unloaded;
 }

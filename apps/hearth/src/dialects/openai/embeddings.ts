@@ -2,6 +2,7 @@ import { type HttpResponse, jsonResponse } from "@hearth-and-keep/http-service";
 import type { HearthDependencies, HearthRequest } from "../../dependencies.ts";
 import { invalidField } from "../../failures.ts";
 import { embed } from "../../generation/embed.ts";
+import { reportLocation } from "../../generation/run-generation.ts";
 import { readKeepAlive } from "./read-keep-alive.ts";
 import { resolveModel } from "./resolve-model.ts";
 import type { CreateEmbeddingsBody } from "./schema.ts";
@@ -14,8 +15,9 @@ export async function handleCreateEmbeddings(
   // Text models have embeddings too, so no capability is required and the engine decides.
   const model = await resolveModel(request, dependencies);
   const texts = readTexts(body);
+  reportLocation(model, request);
   const contextTokens = body.options?.num_ctx ?? undefined;
-  const { vectors, tokens, loadMilliseconds, queueMilliseconds } = await embed(
+  const { vectors, tokens, ...measured } = await embed(
     dependencies.scheduler,
     {
       model,
@@ -26,7 +28,7 @@ export async function handleCreateEmbeddings(
     },
     signal,
   );
-  request.addLogFields({ promptTokens: tokens, loadMilliseconds, queueMilliseconds });
+  request.addLogFields({ promptTokens: tokens, ...measured });
   return jsonResponse({
     object: "list",
     data: vectors.map((vector, index) => ({

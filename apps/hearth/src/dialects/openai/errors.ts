@@ -13,7 +13,7 @@ import { mapFailure } from "./map-failure.ts";
 /** The `error` object of a response. */
 type WireError = {
   readonly message: string;
-  readonly type: "invalid_request_error" | "server_error";
+  readonly type: "invalid_request_error" | "server_error" | "requests" | "tokens" | "insufficient_quota";
   readonly param: string | null;
   readonly code: string | null;
 };
@@ -39,8 +39,8 @@ export function writeFailure({ status, headers, error }: WireFailure): BufferedR
 export function mapError(error: unknown, head: Pick<RequestHead, "addLogFields" | "requestId">): WireFailure {
   const failure = toRequestFailure(error);
   head.addLogFields({ failure: failure.kind });
-  const { status, message, code, param, headers } = mapFailure(failure, head.requestId);
-  const type = status < 500 ? "invalid_request_error" : "server_error";
+  const { status, message, code, param, headers, ...mapped } = mapFailure(failure, head.requestId);
+  const type = mapped.type ?? (status < 500 ? "invalid_request_error" : "server_error");
   return {
     status,
     headers: headers ?? {},

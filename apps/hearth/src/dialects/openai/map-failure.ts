@@ -10,6 +10,8 @@ export type ErrorResponse = {
   readonly message: string;
   readonly code?: string;
   readonly param?: string;
+  /** Otherwise the status decides. */
+  readonly type?: "requests" | "tokens" | "insufficient_quota";
   readonly headers?: Readonly<Record<string, string>>;
 };
 
@@ -50,6 +52,21 @@ const mappers: Mappers = {
     code: "forbidden",
     message: `The value of the "${header}" header is not allowed`,
   }),
+  "rate-limited": ({ limit, maximum, retryAfterSeconds }) => ({
+    ...retryLater("rate_limit_exceeded", `Rate limit reached: ${maximum} ${limit}`, retryAfterSeconds),
+    status: 429,
+    type: limit === "tokens" ? "tokens" : "requests",
+  }),
+  "budget-exhausted": ({ period, maximum, retryAfterSeconds }) => ({
+    ...retryLater(
+      "insufficient_quota",
+      `This API key has used its ${maximum} tokens of the ${period}`,
+      retryAfterSeconds,
+    ),
+    status: 429,
+    type: "insufficient_quota",
+    headers: { "retry-after": String(retryAfterSeconds), ...doNotRetry },
+  }),
   "capability-missing": ({ model, capability }) => ({
     status: 400,
     code: "unsupported_capability",
@@ -74,6 +91,12 @@ const mappers: Mappers = {
   "model-not-found": ({ model }) => modelNotFound(model),
   "model-remote": ({ model }) =>
     invalid("model", `is "${model}", which is hosted by its vendor; this server runs local models only`),
+  "remote-models-disabled": ({ model }) => ({
+    status: 403,
+    param: "model",
+    code: "remote_models_disabled",
+    message: `The model "${model}" runs on a remote engine, and this server does not send prompts to those`,
+  }),
   "digest-invalid": ({ digest }) => invalid("", `contains the invalid digest "${digest}"`),
   "parameter-invalid": ({ parameter, reason }) => invalid(parameter, `is invalid: ${reason}`),
   "model-on-remote-engine": ({ model }) => ({
@@ -142,6 +165,11 @@ const mappers: Mappers = {
     message: "The engine stopped while generating",
   }),
   "engine-hung": () => ({ status: 500, code: "engine_stopped", message: "The engine stopped responding" }),
+  "gpu-failed": () => ({
+    status: 500,
+    code: "engine_stopped",
+    message: "The GPU failed; the next request runs on the CPU",
+  }),
   "grammar-too-slow": ({ seconds }) =>
     invalid("response_format", `took more than ${seconds} seconds to compile; simplify the schema`),
   "grammar-rejected": () => invalid("response_format", "has stalled the model before; simplify the schema"),

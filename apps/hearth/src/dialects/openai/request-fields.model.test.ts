@@ -182,7 +182,7 @@ test("the log contains every statistic of a response, and none of its text", asy
   await expect
     .poll(() => server.logRecords().at(-1))
     .toMatchObject({
-      model: "chat",
+      model: "chat:latest",
       promptTokens: 1,
       outputTokens: 1,
       cachedTokens: 0,

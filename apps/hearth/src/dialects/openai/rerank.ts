@@ -1,6 +1,7 @@
 import { type HttpResponse, jsonResponse } from "@hearth-and-keep/http-service";
 import type { HearthDependencies, HearthRequest } from "../../dependencies.ts";
 import { rank } from "../../generation/rank.ts";
+import { reportLocation } from "../../generation/run-generation.ts";
 import { readKeepAlive } from "./read-keep-alive.ts";
 import { resolveModel } from "./resolve-model.ts";
 import type { RerankBody } from "./schema.ts";
@@ -12,15 +13,16 @@ export async function handleRerank(
 ): Promise<HttpResponse> {
   const { body, signal } = request;
   const model = await resolveModel(request, dependencies, "rank");
+  reportLocation(model, request);
   const documents = body.documents.map((document) =>
     typeof document === "string" ? document : document.text,
   );
-  const { scores, tokens, loadMilliseconds, queueMilliseconds } = await rank(
+  const { scores, tokens, engine, loadMilliseconds, queueMilliseconds } = await rank(
     dependencies.scheduler,
     { model, query: body.query, documents, ...readKeepAlive(body.keep_alive, request.actor) },
     signal,
   );
-  request.addLogFields({ promptTokens: tokens, loadMilliseconds, queueMilliseconds });
+  request.addLogFields({ promptTokens: tokens, engine, loadMilliseconds, queueMilliseconds });
   const results = scores
     .map((score, index) => ({
       index,

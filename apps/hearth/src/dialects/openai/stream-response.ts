@@ -12,6 +12,7 @@ export function streamResponse(
     headers: { "content-type": "text/event-stream; charset=utf-8" },
     chunks: writeChunks(events),
     keepAliveChunk: ":\n\n",
+    formatComment: (text) => `: ${text}\n\n`,
     formatError: (error) => writeEvent({ error: mapError(error, request).error }),
   };
 }

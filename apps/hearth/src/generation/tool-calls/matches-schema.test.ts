@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from "@hearth-and-keep/engine";
+import { startProcessorClock } from "@hearth-and-keep/figures";
 import { expect, test } from "vitest";
 import { matchesSchema } from "./matches-schema.ts";
 
@@ -50,7 +51,7 @@ test.for(cases)("%s", ([_rule, schema, valid, invalid]) => {
 });
 
 test("hostile schemas take bounded time: loops of references, and options that multiply", () => {
-  const startedAt = performance.now();
+  const elapsed = startProcessorClock();
   expect(matchesSchema({}, { $ref: "#" })).toBe(true);
   const levels = Array.from({ length: 60 }, (_, index): [string, JsonObject] => {
     const next = { $ref: `#/$defs/level${index + 1}` };
@@ -58,5 +59,5 @@ test("hostile schemas take bounded time: loops of references, and options that m
   });
   const multiplied = { $defs: Object.fromEntries([...levels, ["level60", false]]), $ref: "#/$defs/level0" };
   matchesSchema({}, multiplied);
-  expect(performance.now() - startedAt).toBeLessThan(1000);
+  expect(elapsed()).toBeLessThan(1000);
 });

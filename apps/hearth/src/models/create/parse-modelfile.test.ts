@@ -1,3 +1,4 @@
+import { startProcessorClock } from "@hearth-and-keep/figures";
 import { describe, expect, test } from "vitest";
 import { parseModelfile } from "./parse-modelfile.ts";
 
@@ -70,8 +71,8 @@ describe("a Modelfile", () => {
 
   test("with a quoted value of sixteen megabytes is parsed within seconds", () => {
     const long = "a line\n".repeat(2_300_000);
-    const start = performance.now();
+    const elapsed = startProcessorClock();
     expect(parseModelfile(`FROM a\nSYSTEM """${long}"""`).extras.system).toBe(long);
-    expect(performance.now() - start).toBeLessThan(5000);
+    expect(elapsed()).toBeLessThan(5000);
   });
 });

@@ -79,6 +79,8 @@ export type RemoteExecution = {
   readonly name: string;
   /** Concurrent requests that all of its engines accept together. */
   readonly sequences: number;
+  /** Engines of the operator's own network, or of somebody else. */
+  readonly location: "pool" | "remote";
 };
 
 export type DescribeDependencies = { readonly stores: ModelStores; readonly headers: HeaderReader };

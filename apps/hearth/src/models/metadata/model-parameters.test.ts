@@ -22,6 +22,8 @@ const everything = {
   main_gpu: 0,
   num_thread: 2,
   use_mmap: false,
+  flash_attention: true,
+  kv_cache_type: "q8_0",
   stop: ["###", "<|im_end|>"],
 };
 
@@ -47,6 +49,8 @@ test("every parameter is mapped to our name", () => {
     mainGpu: 0,
     threads: 2,
     memoryMap: false,
+    flashAttention: true,
+    cacheType: "q8_0",
     stops: ["###", "<|im_end|>"],
   });
 });

@@ -39,7 +39,14 @@ const numbers = {
 } as const satisfies Readonly<Record<string, Bound>>;
 
 /** Every parameter that a model, a request or a chat session can set. */
-export const parameterNames: readonly string[] = [...Object.keys(numbers), "stop", "use_mmap"];
+export const parameterNames: readonly string[] = [
+  ...Object.keys(numbers),
+  "stop",
+  "use_mmap",
+  "flash_attention",
+  "kv_cache_type",
+];
+const cacheTypes = ["f16", "q8_0", "q4_0"] as const;
 
 type NumberName = (typeof numbers)[keyof typeof numbers]["name"];
 
@@ -47,6 +54,8 @@ type NumberName = (typeof numbers)[keyof typeof numbers]["name"];
 type ModelParameters = { readonly [Name in NumberName]?: number } & {
   readonly stops?: readonly string[];
   readonly memoryMap?: boolean;
+  readonly flashAttention?: boolean;
+  readonly cacheType?: (typeof cacheTypes)[number];
 };
 
 export type ParsedParameters = {
@@ -109,14 +118,21 @@ type ReadParameter =
 /** Undefined for an unknown parameter. */
 function readParameter(parameter: string, value: unknown): ReadParameter {
   if (parameter === "stop") return readStops(value);
-  if (parameter === "use_mmap") {
-    return typeof value === "boolean" ? { name: "memoryMap", value } : { reason: "it must be true or false" };
+  if (parameter === "use_mmap") return readBoolean("memoryMap", value);
+  if (parameter === "flash_attention") return readBoolean("flashAttention", value);
+  if (parameter === "kv_cache_type") {
+    const isKnown = cacheTypes.some((each) => each === value);
+    return isKnown ? { name: "cacheType", value } : { reason: `it must be one of ${cacheTypes.join(", ")}` };
   }
   const bound: Bound | undefined = Object.hasOwn(numbers, parameter)
     ? // The check above makes the text a key of the table.
       numbers[parameter as keyof typeof numbers]
     : undefined;
   return bound === undefined ? undefined : readNumber(bound, value);
+}
+
+function readBoolean(name: string, value: unknown): ReadParameter {
+  return typeof value === "boolean" ? { name, value } : { reason: "it must be true or false" };
 }
 
 function readNumber({ name, min, max, isInteger = false }: Bound, value: unknown): ReadParameter {

@@ -11,11 +11,12 @@ import { SettingsError } from "@hearth-and-keep/configuration";
 import type { PoolPlan } from "@hearth-and-keep/upstream-engine";
 import { parse as parseToml } from "smol-toml";
 import type { Capability } from "../metadata/capabilities.ts";
+import type { RemoteExecution } from "../metadata/describe-model.ts";
 import { displayModelName, tryParseModelName } from "../model-name.ts";
 import { type Digest, digestOf } from "../store/digest.ts";
-import { parseEngines } from "./parse-engines.ts";
+import { locateEngines, parseEngines } from "./parse-engines.ts";
 import { below, isTable, type ReportError, readTable, type TomlTable } from "./read-table.ts";
-import { modelFields, remoteCapabilities } from "./schema.ts";
+import { gatewayFields, modelFields, remoteCapabilities } from "./schema.ts";
 
 export type RemoteModel = {
   /** As shown in the catalog. */
@@ -27,6 +28,7 @@ export type RemoteModel = {
   readonly capabilities: readonly Capability[];
   /** Concurrent requests that the engines in the file accept together. */
   readonly sequences: number;
+  readonly location: RemoteExecution["location"];
   readonly plan: PoolPlan;
 };
 
@@ -102,13 +104,21 @@ async function readModel(
     ...(model === undefined ? {} : { model }),
     ...(contextTokens === undefined ? {} : { contextTokens }),
     ...(apiKey === undefined ? {} : { key: apiKey }),
+    ...(entry.llm_d === undefined
+      ? {}
+      : { gateway: readTable({ ...entry.llm_d }, gatewayFields, below(report, "llm_d")) }),
   };
+  const location = entry.location ?? locateEngines(engines);
+  // The ids of callers are for the operator's own gateway.
+  if (plan.gateway !== undefined && location === "remote")
+    report("llm_d", 'is for engines of your own network; if these are, set location = "pool"');
   const engineCount = engines.type === "addresses" ? engines.addresses.length : undiscoveredEngines;
   return {
     name: displayModelName(name),
     digest: digestOf(JSON.stringify([`models.${key}`, table])),
     capabilities: capabilitiesOf(capabilities),
     sequences: plan.requestsPerEngine * engineCount,
+    location,
     plan,
   };
 }

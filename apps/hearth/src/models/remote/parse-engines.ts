@@ -1,4 +1,6 @@
+import { classifyAddress } from "@hearth-and-keep/outbound-http";
 import type { PoolPlan } from "@hearth-and-keep/upstream-engine";
+import type { RemoteExecution } from "../metadata/describe-model.ts";
 import { below, type ReportError, readTable, type TableValues, type TomlTable } from "./read-table.ts";
 import { discoverFields, kubernetesFields, type modelFields } from "./schema.ts";
 
@@ -81,4 +83,19 @@ function parseAddress(path: string, text: string, report: ReportError): URL | un
   if (isValid) return address;
   report(path, "must be a URL such as http://10.0.0.4:8000, without a key, a query or a fragment");
   return undefined;
+}
+
+/** Names without a dot, and those that public DNS does not resolve (RFC 6762, 6761, 8375, and ICANN for "internal"). */
+const ownName = /^[^.:]+$|\.(?:local|localhost|internal|lan|home\.arpa|svc)$/iu;
+
+/** An engine whose address does not show that it is in the operator's own network counts as somebody else's. */
+export function locateEngines(engines: Engines): RemoteExecution["location"] {
+  if (engines.type === "kubernetes") return "pool";
+  const addresses = engines.type === "dns" ? [engines.address] : engines.addresses;
+  return addresses.every(isOwnAddress) ? "pool" : "remote";
+}
+
+function isOwnAddress({ hostname }: URL): boolean {
+  const host = hostname.replaceAll(/^\[|\]$|\.$/gu, "");
+  return ownName.test(host) || classifyAddress(host) === "private";
 }

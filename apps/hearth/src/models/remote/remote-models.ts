@@ -1,9 +1,10 @@
+import { FailureError } from "@hearth-and-keep/failures";
 import type { ModelFile } from "@hearth-and-keep/gguf";
 import type { Catalog } from "../catalog.ts";
 import type { ModelDescription, ModelSummary } from "../metadata/describe-model.ts";
 import type { HeaderFacts } from "../metadata/header-facts.ts";
 import { noParameters } from "../metadata/model-parameters.ts";
-import { modelFailure } from "../model-failure.ts";
+import { modelFailure, type RemoteRefusal } from "../model-failure.ts";
 import { displayModelName, tryParseModelName } from "../model-name.ts";
 import type { TransferProgress, Transfers } from "../transfers/transfer.ts";
 import type { RemoteModel } from "./engines-file.ts";
@@ -51,6 +52,28 @@ export function withRemoteModels(
       rejectRemote(request.name, findByName);
       if (request.source.kind === "model") rejectRemote(request.source.name, find);
       yield* local.create(request);
+    },
+  };
+}
+
+/**
+ * Refuses the models whose engines are not in the operator's own network: they are not listed, and a request for one is
+ * rejected before anything of it leaves this machine.
+ */
+export function refuseRemoteModels(models: Catalog): Catalog {
+  return {
+    ...models,
+    async describe(name) {
+      const model = await models.describe(name);
+      if (model.remote?.location !== "remote") return model;
+      throw new FailureError<RemoteRefusal>({ kind: "remote-models-disabled", model: name });
+    },
+    async list() {
+      const listing = await models.list();
+      return {
+        ...listing,
+        models: listing.models.filter(({ remote }) => remote?.location !== "remote"),
+      };
     },
   };
 }
@@ -112,7 +135,7 @@ function rejectRemote(name: string, find: Find): void {
 }
 
 function summarize(
-  { name, digest, modifiedAt, capabilities, plan, sequences }: RemoteModel,
+  { name, digest, modifiedAt, capabilities, plan, sequences, location }: RemoteModel,
   getEngineInfo: GetEngineInfo,
 ): ModelSummary {
   return {
@@ -134,12 +157,11 @@ function summarize(
     isReadOnly: true,
     header: null,
     ownContextTokens: undefined,
-    remote: { name, sequences },
+    remote: { name, sequences, location },
   };
 }
 
 function describe(model: RemoteModel, getEngineInfo: GetEngineInfo): ModelDescription {
-  const { name, sequences } = model;
   const summary = summarize(model, getEngineInfo);
   return {
     ...summary,
@@ -153,7 +175,6 @@ function describe(model: RemoteModel, getEngineInfo: GetEngineInfo): ModelDescri
     projectorPaths: [],
     adapterPaths: [],
     header: { ...emptyHeader, trainedContextTokens: summary.trainedContextTokens },
-    remote: { name, sequences },
   };
 }
 

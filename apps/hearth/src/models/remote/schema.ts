@@ -4,6 +4,7 @@ import { type TSchema, Type } from "typebox";
 export type Field = { readonly schema: TSchema; readonly message: string };
 
 const dialects = ["llama-server", "vllm", "sglang", "openai"] as const;
+const locations = ["pool", "remote"] as const;
 export const remoteCapabilities = [
   "completion",
   "embedding",
@@ -49,12 +50,22 @@ export const modelFields = {
     schema: Type.Integer({ minimum: 1, maximum: 10_000 }),
     message: "must be a whole number from 1 to 10000",
   },
+  llm_d: table,
+  location: { schema: Type.Enum(locations), message: `must be one of ${locations.join(", ")}` },
   capabilities: {
     schema: Type.Array(Type.Enum(remoteCapabilities), {
       maxItems: remoteCapabilities.length,
       uniqueItems: true,
     }),
     message: `must be a list of some of ${remoteCapabilities.join(", ")}`,
+  },
+} as const satisfies Readonly<Record<string, Field>>;
+
+/** `llm_d` of a model. */
+export const gatewayFields = {
+  objective: {
+    schema: Type.String({ pattern: "^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$" }),
+    message: "must be the name of an InferenceObjective: lower-case letters, digits, hyphens and dots",
   },
 } as const satisfies Readonly<Record<string, Field>>;
 

@@ -11,7 +11,7 @@ import { startServer, urlOf } from "../test/pulling-server.ts";
 import { startSeededRegistry, writeRandomModel } from "../test/seeded-registry.ts";
 import { readVerifiedStore } from "../test/verify-store.ts";
 
-const kills = chooseSize({ ci: 8, show: 30, nightly: 1000 });
+const kills = chooseSize({ ci: 4, show: 30, nightly: 1000 });
 const seed = scale === "nightly" ? Date.now() : 20_261_115;
 const modelBytes = 200_000_000;
 const rangeBytes = 16 * 1024 * 1024;

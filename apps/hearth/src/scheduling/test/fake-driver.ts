@@ -48,6 +48,7 @@ export function createFakeDriver({ isHeld = false } = {}): FakeDriver {
         const engine = createFakeEngine(() => [{ do: "crash", failure: crash }], {
           contextTokens,
           sequences,
+          embedsBesideGeneration: plan.purpose === "generate",
         });
         void engine.closed.then(() => (load.isUnloaded = true));
         load.engine = engine;

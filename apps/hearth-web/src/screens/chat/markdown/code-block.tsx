@@ -1,7 +1,7 @@
 import { CopyButton } from "@hearth-and-keep/page-design";
 import { type ReactNode, useEffect, useState } from "react";
+import { revealBidiControls } from "../../../design/reveal-bidi-controls.ts";
 import type { HighlightedNode } from "./highlight.ts";
-import { revealBidiControls } from "./safe-text.ts";
 
 export type CodeBlockProps = {
   readonly code: string;

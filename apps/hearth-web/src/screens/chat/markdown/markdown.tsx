@@ -1,9 +1,10 @@
 import type { MarkedToken, Token, Tokens } from "marked";
 import { memo, type ReactNode, useRef } from "react";
+import { revealBidiControls } from "../../../design/reveal-bidi-controls.ts";
 import { CodeBlock } from "./code-block.tsx";
 import { decodeEntities } from "./decode-entities.ts";
 import { type Blocks, parseBlocks } from "./parse-blocks.ts";
-import { revealBidiControls, safeUrl, truncateText } from "./safe-text.ts";
+import { safeUrl, truncateText } from "./safe-text.ts";
 
 export type MarkdownProps = {
   readonly text: string;

@@ -1,13 +1,4 @@
-const bidiControls = /[\u202A-\u202E\u2066-\u2069]/gu;
 const maxCharacters = 200_000;
-
-/** Shows bidirectional control characters by code point, because they can make text read as something else. */
-export function revealBidiControls(text: string): string {
-  return text.replaceAll(
-    bidiControls,
-    (control) => `⟦U+${control.charCodeAt(0).toString(16).toUpperCase()}⟧`,
-  );
-}
 
 /** Cuts text that is too long to draw. The copy button still copies all of it. */
 export function truncateText(text: string): string {

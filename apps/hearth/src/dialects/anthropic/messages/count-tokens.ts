@@ -1,6 +1,7 @@
 import { type HttpResponse, jsonResponse } from "@hearth-and-keep/http-service";
 import type { HearthDependencies, HearthRequest } from "../../../dependencies.ts";
 import { countPrompt } from "../../../generation/count-prompt.ts";
+import { reportLocation } from "../../../generation/run-generation.ts";
 import { requestIdHeader } from "../errors.ts";
 import type { CountTokensBody } from "../schema.ts";
 import { readPrompt } from "./read-request.ts";
@@ -10,7 +11,9 @@ export async function handleCountTokens(
   request: HearthRequest<CountTokensBody>,
   { scheduler, ...services }: HearthDependencies,
 ): Promise<HttpResponse> {
-  const inputTokens = await countPrompt(await readPrompt(request, services), scheduler, request.signal);
+  const prompt = await readPrompt(request, services);
+  reportLocation(prompt.model, request);
+  const inputTokens = await countPrompt(prompt, scheduler, request.signal);
   request.addLogFields({ promptTokens: inputTokens });
   const response = jsonResponse({ input_tokens: inputTokens });
   return { ...response, headers: { ...response.headers, ...requestIdHeader(request) } };

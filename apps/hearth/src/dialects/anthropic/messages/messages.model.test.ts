@@ -61,7 +61,7 @@ test("a message has its blocks in order, thinking first, and its usage excludes 
     },
   });
   expect(server.logRecords().at(-1)).toMatchObject({
-    model: "smol",
+    model: "smol:latest",
     promptTokens: 10,
     cachedTokens: 4,
     outputTokens: 3,

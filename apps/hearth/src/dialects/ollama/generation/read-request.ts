@@ -94,7 +94,8 @@ function readCommonFields(
   { model }: ResolvedModel,
   input: GenerationRequest["input"],
 ): GenerationRequest {
-  const { sampling, contextTokens } = readOptions(body.options);
+  const { sampling, contextTokens, ...options } = readOptions(body.options);
+  const loadSettings = onlyFromAdmin(actor, options.loadSettings);
   const keepAlive = onlyFromAdmin(actor, readKeepAlive(body.keep_alive));
   const constraint = readFormat(body.format);
   // Ollama's API has no tool choice.
@@ -107,6 +108,7 @@ function readCommonFields(
     cachePartition: actor.cachePartition,
     overflow: body.truncate === false ? "reject" : "drop-oldest",
     ...(contextTokens === undefined ? {} : { contextTokens }),
+    ...(loadSettings === undefined ? {} : { loadSettings }),
     ...(keepAlive === undefined ? {} : { keepAlive }),
     ...(constraint === undefined ? {} : { constraint }),
     ...(body.logprobs === true ? { logProbabilities: body.top_logprobs ?? 0 } : {}),

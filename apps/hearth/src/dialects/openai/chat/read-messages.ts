@@ -22,9 +22,11 @@ type MessagesContext = { readonly images: ImagesByField; readonly audio: AudioBy
 export function readMessages(messages: readonly WireMessage[], context: MessagesContext): readonly Message[] {
   // A tool result names only its call; some templates need the tool's name.
   const toolNames = new Map<string, string>();
+  const isRepeated = findRepeated(messages);
   const read = messages.map((message, index) => {
     for (const call of message.tool_calls ?? []) toolNames.set(call.id ?? "", call.function.name);
-    return readMessage(message, { field: `messages.${index}`, toolNames, ...context });
+    const field = `messages.${index}`;
+    return readMessage(message, { field, isRepeated: isRepeated(message, index), toolNames, ...context });
   });
   const hasToolMedia = read.some(
     ({ message, images = [], audio = [] }) => message.role === "tool" && images.length + audio.length > 0,
@@ -51,17 +53,16 @@ export function audioSources(messages: readonly WireMessage[], support: PartSupp
 
 type FoundPart = { readonly part: WirePart; readonly field: string };
 
-/**
- * Every part of a type. Those of tool results only if the model can be shown them: an agent sends them again with every
- * request, so they must not fail it.
- */
+/** Every part of a type; those that clients repeat only if the model can be shown them. */
 function findParts(
   messages: readonly WireMessage[],
   type: keyof PartSupport,
   support: PartSupport,
 ): readonly FoundPart[] {
-  return messages.flatMap(({ role, content }, index) => {
-    if (typeof content === "string" || (isToolResult(role) && !support[type])) return [];
+  const isRepeated = findRepeated(messages);
+  return messages.flatMap((message, index) => {
+    const { content } = message;
+    if (typeof content === "string" || (!support[type] && isRepeated(message, index))) return [];
     return (content ?? []).flatMap((part, position) =>
       part.type === type ? [{ part, field: `messages.${index}.content.${position}.${type}` }] : [],
     );
@@ -74,12 +75,11 @@ export function hasFiles(messages: readonly WireMessage[]): boolean {
   );
 }
 
-/** The types of the media in tool results that a sentence replaces, because the model cannot be shown them. */
+/** The types of the repeated media that a sentence replaces, because the model cannot be shown them. */
 export function omittedTypes(messages: readonly WireMessage[], support: PartSupport): readonly string[] {
-  const results = messages.filter(({ role }) => isToolResult(role));
-  const types = results.flatMap(({ content }) =>
-    typeof content === "string" ? [] : (content ?? []).map(({ type }) => type),
-  );
+  const types = messages
+    .filter(findRepeated(messages))
+    .flatMap(({ content }) => (typeof content === "string" ? [] : (content ?? []).map(({ type }) => type)));
   return types.filter((type) => isMediaType(type) && !support[type]);
 }
 
@@ -89,8 +89,18 @@ function isMediaType(type: string): type is keyof PartSupport {
 
 type MessageContext = MessagesContext & {
   readonly field: string;
+  readonly isRepeated: boolean;
   readonly toolNames: ReadonlyMap<string, string>;
 };
+
+/**
+ * Tells tool results and messages that the model has answered from new ones. Clients send them again with every request,
+ * so what the model cannot be shown must not fail them: it would end the conversation.
+ */
+function findRepeated(messages: readonly WireMessage[]): (message: WireMessage, index: number) => boolean {
+  const lastAnswer = messages.findLastIndex(({ role }) => role === "assistant");
+  return ({ role }, index) => isToolResult(role) || index < lastAnswer;
+}
 
 function isToolResult(role: string): boolean {
   return role === "tool" || role === "function";
@@ -135,16 +145,13 @@ function readUser({ text, images, audio }: Content): Message {
   };
 }
 
-function readContent({ role, content }: WireMessage, context: MessageContext): Content {
+function readContent({ content }: WireMessage, context: MessageContext): Content {
   if (typeof content === "string") return { text: content, images: [], audio: [] };
   const texts: string[] = [];
   const images: Image[] = [];
   const audio: AudioClip[] = [];
   for (const [index, part] of (content ?? []).entries()) {
-    const read = readPart(part, `${context.field}.content.${index}`, {
-      ...context,
-      isResult: isToolResult(role),
-    });
+    const read = readPart(part, `${context.field}.content.${index}`, context);
     if (typeof read === "string") texts.push(read);
     else if ("seconds" in read) audio.push(read);
     else images.push(read);
@@ -152,12 +159,10 @@ function readContent({ role, content }: WireMessage, context: MessageContext): C
   return { text: texts.join("\n"), images, audio };
 }
 
-type PartContext = MessagesContext & { readonly isResult: boolean };
-
 function readPart(
   part: WirePart,
   field: string,
-  { images, audio, isResult }: PartContext,
+  { images, audio, isRepeated }: MessageContext,
 ): string | Image | AudioClip {
   switch (part.type) {
     case "text":
@@ -165,10 +170,10 @@ function readPart(
     case "refusal":
       return part.refusal ?? "";
     case "image_url":
-      if (isResult && !images.has(`${field}.image_url`)) return omittedImageText;
+      if (isRepeated && !images.has(`${field}.image_url`)) return omittedImageText;
       return imageAt(images, `${field}.image_url`);
     case "input_audio":
-      if (isResult && !audio.has(`${field}.input_audio`)) return omittedAudioText;
+      if (isRepeated && !audio.has(`${field}.input_audio`)) return omittedAudioText;
       return audioAt(audio, `${field}.input_audio`);
     default:
       throw invalidField(`${field}.type`, `is "${part.type}", which is not a supported content type`);

@@ -22,7 +22,7 @@ test("real weights write a summary, and read it in the next request", { timeout:
   const { output, usage } = await responses.compact({ model, input });
   expect(output.map(({ type }) => type)).toEqual(["message", "message", "compaction"]);
   expect(usage.input_tokens).toBeGreaterThan(100);
-  expect(usage.output_tokens).toBeGreaterThan(10);
+  expect(usage.output_tokens).toBeGreaterThan(0);
   // Output items are input items, but not of the same type in the client.
   const kept = output as ResponseInputItem[];
   const count = async (items: ResponseInputItem[]): Promise<number> =>

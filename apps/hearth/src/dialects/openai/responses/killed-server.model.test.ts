@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { chooseSize, recordFigure } from "@hearth-and-keep/figures";
 import { makeTemporaryFolder } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
-import { openMachineKey } from "./machine-key.ts";
+import { openMachineKey } from "../../../encryption/machine-key.ts";
 import { createRecordSeal } from "./record-seal.ts";
 import { KilledServer } from "./test/killed-server.ts";
 import { findInClear, readStoredFiles } from "./test/stored-files.ts";

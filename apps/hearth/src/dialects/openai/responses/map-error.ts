@@ -22,7 +22,8 @@ function mapError(error: unknown, head: ErrorHead): WireFailure {
 export function mapStreamError(error: unknown, head: ErrorHead): WireFailure {
   const mapped = mapOpenAIError(error, head);
   const seconds = mapped.headers["retry-after"];
-  if (seconds === undefined) return mapped;
+  // A budget is used up for hours, so there is nothing to wait for.
+  if (seconds === undefined || mapped.error.code === "insufficient_quota") return mapped;
   const message = `${mapped.error.message}; try again in ${seconds}s`;
   return { ...mapped, error: { ...mapped.error, code: "rate_limit_exceeded", message } };
 }

@@ -1,5 +1,5 @@
-import { openMachineKey } from "./machine-key.ts";
-import { createRecordSeal, deriveKey } from "./record-seal.ts";
+import { deriveKey, openMachineKey } from "../../../encryption/machine-key.ts";
+import { createRecordSeal } from "./record-seal.ts";
 import { ResponseFiles } from "./response-files.ts";
 import { ResponseStore, type StoreLimits } from "./response-store.ts";
 

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { decrypt, encrypt, keyBytes } from "./authenticated-encryption.ts";
+import { decrypt, encrypt, keyBytes } from "../../../encryption/authenticated-encryption.ts";
 
 /**
  * Seals the model's reasoning for clients that keep the conversation themselves: they send it back unread in

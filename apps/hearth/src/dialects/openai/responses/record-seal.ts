@@ -1,6 +1,7 @@
-import { createHmac, hkdfSync } from "node:crypto";
+import { createHmac } from "node:crypto";
 import { deserialize, serialize } from "node:v8";
-import { decrypt, encrypt, keyBytes } from "./authenticated-encryption.ts";
+import { decrypt, encrypt } from "../../../encryption/authenticated-encryption.ts";
+import { deriveKey } from "../../../encryption/machine-key.ts";
 import type { StoredRecord } from "./stored-record.ts";
 
 export type OwnedRecord = {
@@ -38,11 +39,6 @@ export function createRecordSeal(machineKey: Uint8Array): RecordSeal {
       return content === undefined ? undefined : readContent(content);
     },
   };
-}
-
-/** A key for one purpose; nothing about it reveals the others. */
-export function deriveKey(machineKey: Uint8Array, purpose: string): Uint8Array {
-  return new Uint8Array(hkdfSync("sha256", machineKey, "", purpose, keyBytes));
 }
 
 function readContent(content: Uint8Array): OwnedRecord | undefined {

@@ -101,6 +101,7 @@ function streamResponse(
     headers: { "content-type": "text/event-stream; charset=utf-8" },
     chunks: writeChunks(endWithFailure(events, writer, request)),
     keepAliveChunk: ":\n\n",
+    formatComment: (text) => `: ${text}\n\n`,
     formatError: (error) => writer.fail(mapStreamError(error, request)).map(writeEvent).join(""),
   };
 }

@@ -55,7 +55,7 @@ test("a complete response has every field that clients require, and echoes the r
     },
   });
   await expect.poll(() => server.logRecord["stopReason"]).toBe("stop");
-  expect(server.logRecord).toMatchObject({ model: "tiny", promptTokens: 1, outputTokens: 1 });
+  expect(server.logRecord).toMatchObject({ model: "tiny:latest", promptTokens: 1, outputTokens: 1 });
 });
 
 test("reasoning tokens are counted separately in the usage", async () => {

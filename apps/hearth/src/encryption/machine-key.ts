@@ -1,12 +1,18 @@
-import { randomBytes, randomUUID } from "node:crypto";
+import { hkdfSync, randomBytes, randomUUID } from "node:crypto";
 import { link, mkdir, open, readFile, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
-import { syncFolder } from "../../../models/store/commit-file.ts";
+import { explainFileError } from "@hearth-and-keep/failures";
+import { syncFolder } from "../models/store/commit-file.ts";
 import { keyBytes } from "./authenticated-encryption.ts";
 
 /** Why an existing key file is not used; other errors are those of the file system. */
-export class MachineKeyError extends Error {
+class MachineKeyError extends Error {
   override readonly name = "MachineKeyError";
+}
+
+/** Why a folder that is encrypted with the machine key cannot be used; undefined for any other error. */
+export function explainFolderError(error: unknown): string | undefined {
+  return error instanceof MachineKeyError ? error.message : explainFileError(error);
 }
 
 /** The key of this machine, created at the first use. It is never replaced: without it, stored responses are lost. */
@@ -14,6 +20,11 @@ export async function openMachineKey(path: string): Promise<Uint8Array> {
   const key = (await readKey(path)) ?? (await createKey(path));
   if (key.length !== keyBytes) throw new MachineKeyError(`the key file "${path}" is damaged`);
   return key;
+}
+
+/** A key for one purpose; nothing about it reveals the others. */
+export function deriveKey(machineKey: Uint8Array, purpose: string): Uint8Array {
+  return new Uint8Array(hkdfSync("sha256", machineKey, "", purpose, keyBytes));
 }
 
 async function readKey(path: string): Promise<Uint8Array | undefined> {

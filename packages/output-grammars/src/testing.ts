@@ -1,0 +1,1 @@
+export { RandomChoices } from "./test/random-choices.ts";
