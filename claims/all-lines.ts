@@ -13,6 +13,7 @@ import { plainLines } from "./plain/lines.ts";
 import { sealLines } from "./seal/lines.ts";
 import { shareLines } from "./share/lines.ts";
 import { storeLines } from "./store/lines.ts";
+import { teamsLines } from "./teams/lines.ts";
 
 /** Every claim of every topic, in the order they are listed. */
 export const allLines: readonly ShowLine[] = [
@@ -30,4 +31,5 @@ export const allLines: readonly ShowLine[] = [
   ...agentsLines,
   ...leanLines,
   ...shareLines,
+  ...teamsLines,
 ];

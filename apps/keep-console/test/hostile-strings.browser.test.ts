@@ -12,7 +12,7 @@ import { signInWithoutBrowser } from "./sign-in-without-browser.ts";
 const allStrings = JSON.parse(
   readFileSync(new URL("./fixtures/hostile-strings.json", import.meta.url), "utf8"),
 ) as readonly string[];
-const stride = chooseSize({ ci: 5, show: 1, nightly: 1 });
+const stride = chooseSize({ ci: 10, show: 1, nightly: 1 });
 const strings = allStrings.filter((_, index) => index % stride === 0);
 const longTimeout = { timeout: 900_000 };
 

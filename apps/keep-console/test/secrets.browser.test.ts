@@ -1,13 +1,24 @@
 import { recordFigure } from "@hearth-and-keep/figures";
-import type { Page } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import type { BrowserContextOptions, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { type ConsoleFixture, firstAccount, startConsoleFixture } from "./console-fixture.ts";
 
 let fixture: ConsoleFixture;
+/** One session for all tests but those that sign in themselves: a sign-in takes longer than most of them. */
+let signedIn: BrowserContextOptions;
 let flows = 0;
+const pages = new Set<Page>();
 
 beforeAll(async () => {
   fixture = await startConsoleFixture();
+  const page = await fixture.signIn();
+  signedIn = { storageState: await page.context().storageState() };
+  await page.context().close();
+});
+
+afterEach(async () => {
+  for (const page of pages) await page.context().close();
+  pages.clear();
 });
 
 afterAll(async () => {
@@ -17,8 +28,10 @@ afterAll(async () => {
 /** Opens a page on a new vault with the given secrets. */
 async function openVault(
   secrets: Readonly<Record<string, object>> = {},
+  signIn: () => Promise<Page> = () => fixture.browser.openPage(`${fixture.url}/secrets`, signedIn),
 ): Promise<{ page: Page; at: string }> {
-  const page = await fixture.signIn();
+  const page = await signIn();
+  pages.add(page);
   page.setDefaultTimeout(15_000);
   await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
   const body = { name: `Vault ${crypto.randomUUID().slice(0, 8)}` };
@@ -362,7 +375,8 @@ test("an export is saved as a file after a recent sign-in", async () => {
 });
 
 test("an export long after the sign-in requires a fresh one, and returns to the dialog", async () => {
-  const { page, at } = await openVault({ KEY: { value: "exported" } });
+  // A fresh sign-in replaces the session.
+  const { page, at } = await openVault({ KEY: { value: "exported" } }, () => fixture.signIn());
   await page.route("**/export?*", (route) =>
     route.fulfill({
       status: 403,

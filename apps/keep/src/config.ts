@@ -1,5 +1,7 @@
 import {
+  choiceSetting,
   integerSetting,
+  listSetting,
   readSettings,
   secretSetting,
   serverSettings,
@@ -7,6 +9,7 @@ import {
   transportSettings,
   type ValuesOf,
 } from "@hearth-and-keep/configuration";
+import { canonicalDomain } from "./admission/email-domain.ts";
 
 /** The database and the key that encrypts its contents. */
 export const storageSettings = {
@@ -111,6 +114,70 @@ const signInSettings = {
   }),
 } as const;
 
+const isIdentity = (item: string): string | undefined =>
+  /^(?:code-hosting|general):[\x21-\x7e]{1,255}$/u.test(item)
+    ? undefined
+    : "is not a provider and a subject, e.g. code-hosting:12345";
+
+/** Who may sign in. Rules are checked at every sign-in, and any of them admits. */
+const admissionSettings = {
+  admission: choiceSetting({
+    placeholder: "mode",
+    choices: ["open", "invitation", "rules"],
+    defaultValue: "open",
+    description:
+      "people who may sign in: open (all whom a provider authenticates), invitation (accounts that exist) or rules (people whom one of the rules below admits); operators always may",
+  }),
+  allowedEmailDomains: listSetting({
+    placeholder: "domains",
+    maxItems: 100,
+    check: (item) => (canonicalDomain(item) === undefined ? "is not a domain, e.g. example.com" : undefined),
+    description:
+      "rule: people with a verified e-mail address of one of these domains, comma-separated; subdomains are other domains",
+  }),
+  allowedCodeHostingOrgs: listSetting({
+    placeholder: "names",
+    maxItems: 20,
+    check: (item) =>
+      /^[A-Za-z0-9][A-Za-z0-9-]{0,38}(?:\/[A-Za-z0-9][A-Za-z0-9._-]{0,99})?$/u.test(item)
+        ? undefined
+        : "is not an organization or a team of one, e.g. acme or acme/platform",
+    description:
+      "rule: active members of these organizations or teams of GitHub, e.g. acme or acme/platform, comma-separated",
+  }),
+  allowedGroups: listSetting({
+    placeholder: "groups",
+    maxItems: 200,
+    description: "rule: people of these groups of the general-purpose provider, comma-separated",
+  }),
+  allowedIdentities: listSetting({
+    placeholder: "identities",
+    maxItems: 1000,
+    check: isIdentity,
+    description:
+      "rule: these identities, e.g. code-hosting:12345 or general:SUBJECT, comma-separated; the refusal names a person's own",
+  }),
+  groupsClaim: textSetting({
+    placeholder: "name",
+    defaultValue: "groups",
+    maxLength: 255,
+    description: "claim of the ID token that lists a person's groups",
+  }),
+  groupsScope: textSetting({
+    placeholder: "scope",
+    defaultValue: undefined,
+    maxLength: 255,
+    description: "scope to request for that claim, where the provider needs one, e.g. groups",
+  }),
+  operators: listSetting({
+    placeholder: "identities",
+    maxItems: 100,
+    check: isIdentity,
+    description:
+      "identities that become operators when they sign in, and may always sign in, e.g. code-hosting:12345, comma-separated",
+  }),
+} as const;
+
 /** Transport and rate limits. */
 const incomingSettings = {
   ...transportSettings,
@@ -127,6 +194,17 @@ const incomingSettings = {
     min: 1,
     max: 10_000_000,
     description: "write requests per minute of one token or session, over all nodes",
+  }),
+} as const;
+
+const tokenSettings = {
+  tokenLifetimeDays: integerSetting({
+    placeholder: "days",
+    defaultValue: 90,
+    min: 1,
+    max: 3650,
+    description:
+      "days after which a token expires that is created through the API without expires_at; null in the request means never",
   }),
 } as const;
 
@@ -167,7 +245,9 @@ export const serveSettings = {
   ...serverSettings(8300),
   ...storageSettings,
   ...signInSettings,
+  ...admissionSettings,
   ...incomingSettings,
+  ...tokenSettings,
   ...observabilitySettings,
 } as const;
 

@@ -27,6 +27,8 @@ export type KeepDependencies = HealthDependencies & {
     /** Content-Security-Policy of its page, with the origins of the sign-in providers once they are discovered. */
     readonly policy: () => string;
   };
+  /** Of a token that is created without an expiry. */
+  readonly tokenLifetimeDays: number;
   /** The OpenAPI document as JSON. */
   readonly apiDocument: () => string;
 };

@@ -1,5 +1,6 @@
 import type { Explanation } from "@hearth-and-keep/command-line";
 import { exitCodes, FailureError } from "@hearth-and-keep/failures";
+import type { AdmissionRefusal } from "./admission/decide-admission.ts";
 import type { Scope } from "./authorization/scopes.ts";
 
 /** Every expected failure in Keep. Each consumer handles the union exhaustively. */
@@ -21,7 +22,9 @@ export type StartFailure =
   | { readonly kind: "public-url-not-set" }
   | { readonly kind: "public-url-invalid"; readonly given: string }
   | { readonly kind: "public-url-insecure"; readonly given: string }
-  | { readonly kind: "provider-address-unusable"; readonly setting: string };
+  | { readonly kind: "provider-address-unusable"; readonly setting: string }
+  | { readonly kind: "admission-without-rules" }
+  | { readonly kind: "admission-rules-unused"; readonly admission: string };
 
 /** Failures that a request can end with; `problems.ts` maps them to responses. */
 export type RequestFailure =
@@ -38,6 +41,7 @@ export type RequestFailure =
   /** A token tried to create or rotate a token beyond its own grant. */
   | { readonly kind: "grant-exceeded" }
   | { readonly kind: "session-required" }
+  | { readonly kind: "operator-required" }
   | { readonly kind: "sign-in-too-old" }
   /** Also for another account's resources, which must be indistinguishable from missing ones. */
   | { readonly kind: "not-found" }
@@ -46,16 +50,24 @@ export type RequestFailure =
   | { readonly kind: "no-such-method"; readonly allowed: readonly string[] }
   | { readonly kind: "conflict"; readonly reason: string }
   | { readonly kind: "token-already-issued"; readonly id: string }
-  | { readonly kind: "precondition-failed" }
+  | {
+      readonly kind: "precondition-failed";
+      readonly reason: "changed" | "missing" | "exists";
+      /** Of the operation in a batch. */
+      readonly index?: number;
+    }
   | { readonly kind: "precondition-required" }
   | { readonly kind: "idempotency-mismatch" }
   | { readonly kind: "versions-full"; readonly max: number }
   | { readonly kind: "quota-exceeded"; readonly resource: string; readonly max: number }
-  | { readonly kind: "reference-missing"; readonly reference: string }
+  /** `holder` is the path of the secret whose value contains the reference. */
+  | { readonly kind: "reference-missing"; readonly reference: string; readonly holder: string }
   | { readonly kind: "reference-cycle"; readonly references: readonly string[] }
   | { readonly kind: "rate-limited"; readonly retryAfterSeconds: number }
   | { readonly kind: "provider-unavailable"; readonly provider: string }
   | { readonly kind: "sign-in-refused"; readonly reason: string }
+  /** No rule of admission applies to the person; `identity` is their own, which an operator could admit. */
+  | { readonly kind: "not-admitted"; readonly reason: AdmissionRefusal; readonly identity: string }
   /** A stored row fails its integrity check. */
   | { readonly kind: "integrity-broken" }
   | { readonly kind: "database-away" }
@@ -63,7 +75,7 @@ export type RequestFailure =
   | { readonly kind: "account-busy" }
   /** Another transaction held a lock for too long. */
   | { readonly kind: "data-locked" }
-  /** The token is revoked, but not every node has confirmed it. */
+  /** The revocation is committed, but not every node has confirmed it. */
   | { readonly kind: "nodes-behind" }
   | { readonly kind: "outcome-unknown" }
   | { readonly kind: "defect" };
@@ -114,6 +126,10 @@ function messageFor(failure: StartFailure): string {
       return `KEEP_PUBLIC_URL is ${failure.given}, which would send session cookies unencrypted; use https, or http on localhost only (http://localhost:8300)`;
     case "provider-address-unusable":
       return `${failure.setting} must be an https URL without a query; http is allowed only for providers on this machine or in a private network`;
+    case "admission-without-rules":
+      return "KEEP_ADMISSION is rules, but there are none, so nobody could sign in; set KEEP_ALLOWED_EMAIL_DOMAINS, KEEP_ALLOWED_CODE_HOSTING_ORGS, KEEP_ALLOWED_GROUPS or KEEP_ALLOWED_IDENTITIES";
+    case "admission-rules-unused":
+      return `there are rules for who may sign in, but KEEP_ADMISSION is ${failure.admission}, which applies none of them; set it to rules, or remove them`;
   }
 }
 
@@ -125,6 +141,8 @@ const settingKinds: ReadonlySet<StartFailure["kind"]> = new Set([
   "public-url-invalid",
   "public-url-insecure",
   "provider-address-unusable",
+  "admission-without-rules",
+  "admission-rules-unused",
 ]);
 
 function exitCodeFor({ kind }: StartFailure): number {

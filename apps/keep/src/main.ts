@@ -10,6 +10,13 @@ import { createLogger } from "@hearth-and-keep/logging";
 import manifest from "../package.json" with { type: "json" };
 import { archiveAudit } from "./commands/archive-audit.ts";
 import { authenticateRows } from "./commands/authenticate-rows.ts";
+import {
+  accountChangeDescriptions,
+  accountChanges,
+  printAccount,
+  printAccounts,
+  runAccountChange,
+} from "./commands/manage-accounts.ts";
 import { serve } from "./commands/serve.ts";
 import { verifyArchives } from "./commands/verify-archives.ts";
 import { type DatabaseVerificationRequest, verifyDatabase, verifyExport } from "./commands/verify-audit.ts";
@@ -107,6 +114,44 @@ addSettings(
   await using database = await openStored(readStorageConfig(flags, filePath));
   process.exitCode = await archiveAudit({ before, folder, keysFile }, { database, print });
 });
+
+const accountCommand = program.command("account").description("List, suspend, resume and delete accounts");
+
+addSettings(
+  accountCommand.command("list").description("List the accounts with their states and identities"),
+  storageSettings,
+).action(async ({ config: filePath, ...flags }: Flags) => {
+  await using database = await openStored(readStorageConfig(flags, filePath));
+  process.exitCode = await printAccounts({ database, print });
+});
+
+addSettings(
+  accountCommand
+    .command("show")
+    .description("Show an account and how its people sign in")
+    .argument("<account>", "id of the account"),
+  storageSettings,
+).action(async (accountId: string, { config: filePath, ...flags }: Flags) => {
+  await using database = await openStored(readStorageConfig(flags, filePath));
+  process.exitCode = await printAccount(accountId, { database, print });
+});
+
+for (const change of accountChanges) {
+  const command = accountCommand
+    .command(change)
+    .description(accountChangeDescriptions[change])
+    .argument("<account>", "id of the account");
+  if (change === "delete") command.requiredOption("--confirm <name>", "display name of the account");
+  addSettings(command, storageSettings).action(
+    async (accountId: string, { config: filePath, confirm: confirmation, ...flags }: Flags) => {
+      const config = readStorageConfig(flags, filePath);
+      const wrapper = readKeys(config.encryptionKey);
+      await using database = await openStored(config);
+      const request = { accountId, change, confirmation };
+      process.exitCode = await runAccountChange(request, { database, wrapper, print });
+    },
+  );
+}
 
 async function verifyStored(config: StorageConfig, request: DatabaseVerificationRequest): Promise<number> {
   const wrapper = config.encryptionKey === undefined ? undefined : readKeys(config.encryptionKey);

@@ -27,10 +27,15 @@ export function assertPreconditions(
     if (isRequired) throw requestFailure({ kind: "precondition-required" });
     return;
   }
-  const isMet =
-    (match === undefined || isOneOf(match, revision)) &&
-    (noneMatch === undefined || !isOneOf(noneMatch, revision));
-  if (!isMet) throw requestFailure({ kind: "precondition-failed" });
+  if (match !== undefined && !isOneOf(match, revision)) {
+    throw requestFailure({
+      kind: "precondition-failed",
+      reason: revision === undefined ? "missing" : "changed",
+    });
+  }
+  if (noneMatch !== undefined && isOneOf(noneMatch, revision)) {
+    throw requestFailure({ kind: "precondition-failed", reason: "exists" });
+  }
 }
 
 function isOneOf(tags: EntityTags, revision: number | undefined): boolean {

@@ -75,6 +75,24 @@ const maxDetailCharacters = 8192;
 
 const notFound: ProblemText = { status: 404, code: "not_found", title: "Not found" };
 
+const failedPreconditions = {
+  changed: "the resource has changed",
+  missing: "the resource does not exist",
+  exists: "the resource exists already",
+} as const;
+
+/** Names the person's own identity, and nothing of what the rules are. */
+export function refusalText(identity: string): string {
+  return `This Keep does not admit you. Ask its operator to admit your identity, ${identity}, and sign in again`;
+}
+
+/** Fields of the log that say why a request failed. */
+export function failureFields(failure: RequestFailure): Readonly<Record<string, string>> {
+  return failure.kind === "not-admitted"
+    ? { failure: failure.kind, refusal: failure.reason }
+    : { failure: failure.kind };
+}
+
 type Kind = RequestFailure["kind"];
 
 /** The mapped type requires an entry for every kind, so a new failure does not compile without one. */
@@ -133,6 +151,11 @@ const problemTexts: {
     code: "session_required",
     title: "Requires a signed-in session",
   }),
+  "operator-required": () => ({
+    status: 403,
+    code: "operator_required",
+    title: "Requires an operator of this Keep",
+  }),
   "sign-in-too-old": () => ({
     status: 403,
     code: "fresh_sign_in_required",
@@ -144,12 +167,19 @@ const problemTexts: {
     title: "Sign-in refused",
     detail: reason,
   }),
+  "not-admitted": ({ identity }) => ({
+    status: 403,
+    code: "sign_in_refused",
+    title: "Sign-in refused",
+    detail: refusalText(identity),
+  }),
   "not-found": () => notFound,
   "vault-not-allowed": () => notFound,
   "no-such-method": ({ allowed }) => ({
     status: 405,
     code: "method_not_allowed",
     title: "Method not allowed",
+    detail: `This URL supports ${allowed.join(", ")}; many clients shorten paths that contain "." or ".." before they send them`,
     headers: { allow: allowed.join(", ") },
   }),
   conflict: ({ reason }) => ({
@@ -169,17 +199,20 @@ const problemTexts: {
     code: "versions_full",
     title: `The secret has reached its limit of ${max} versions`,
     detail:
-      "Destroy old versions (DELETE …/versions/{n}) or raise the vault's most_versions; Keep never destroys versions by itself",
+      "Destroy old versions (DELETE …/versions/{n}), raise the vault's most_versions, or set its when_versions_full to destroy-oldest",
   }),
   "quota-exceeded": ({ max, resource }) => ({
     status: 409,
     code: "quota_exceeded",
     title: `Limit of ${max} ${resource} reached`,
   }),
-  "precondition-failed": () => ({
+  "precondition-failed": ({ reason, index }) => ({
     status: 412,
     code: "precondition_failed",
-    title: "Precondition failed: the resource has changed",
+    title: `Precondition failed: ${failedPreconditions[reason]}`,
+    ...(index === undefined
+      ? {}
+      : { errors: [{ place: `operations.${index}`, reason: failedPreconditions[reason] }] }),
   }),
   "precondition-required": () => ({
     status: 428,
@@ -193,11 +226,11 @@ const problemTexts: {
     code: "idempotency_mismatch",
     title: "Idempotency-Key was already used for a different request",
   }),
-  "reference-missing": ({ reference }) => ({
+  "reference-missing": ({ reference, holder }) => ({
     status: 422,
     code: "reference_missing",
     title: "Reference not found",
-    detail: `${reference} does not exist or is not readable`,
+    detail: `${reference} in the value of ${holder} does not exist or is not readable`,
   }),
   "reference-cycle": ({ references }) => ({
     status: 422,
@@ -239,7 +272,7 @@ const problemTexts: {
   "nodes-behind": () => ({
     status: 503,
     code: "unavailable",
-    title: "The token is revoked, but not every node has confirmed it yet",
+    title: "The revocation is committed, but not every node has confirmed it yet",
     detail: "Repeat the request to wait again",
     headers: { "retry-after": "1" },
   }),

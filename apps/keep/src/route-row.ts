@@ -8,6 +8,8 @@ import type { ResponseShape } from "./openapi/describe-responses.ts";
 
 /** One row of the route table: required access, request schemas, handler, and what the OpenAPI document says of it. */
 export type KeepRoute = Route<Actor, KeepDependencies> & {
+  /** Names the operation in generated clients, so it never changes: a verb and what it applies to. */
+  readonly operationId: string;
   /** One line for the OpenAPI document. */
   readonly summary: string;
   /** Successful responses by status. */
@@ -21,6 +23,8 @@ export type AccessColumns =
   | { readonly access: "actor"; readonly scope: Scope | "any" }
   /** A signed-in person. */
   | { readonly access: "session" }
+  /** A signed-in operator; for a change, one who signed in recently. */
+  | { readonly access: "operator" | "fresh-operator" }
   /** A token with this scope, or a person who signed in recently; `session` accepts no token. */
   | { readonly access: "fresh"; readonly scope: Scope | "session" };
 

@@ -12,8 +12,9 @@ import { type AccessDependencies, admit } from "./access/authenticate.ts";
 import { createDenialRecorder, isDenial } from "./access/record-denials.ts";
 import { type Actor, formatActor } from "./authorization/actor.ts";
 import type { KeepDependencies } from "./dependencies.ts";
+import { explainInvalid } from "./explain-invalid.ts";
 import { describeApi } from "./openapi/describe-api.ts";
-import { asRequestFailure, problemResponse } from "./problems.ts";
+import { asRequestFailure, failureFields, problemResponse } from "./problems.ts";
 import type { KeepRoute } from "./route-row.ts";
 import { routes } from "./routes.ts";
 
@@ -27,6 +28,7 @@ export const logFields = [
   "actor",
   "account",
   "records",
+  "refusal",
 ] as const;
 
 export type KeepLogger = Logger<(typeof logFields)[number]>;
@@ -72,11 +74,12 @@ export function createVaultServer({ transport, ...dependencies }: ServerDependen
       // Handlers of public rows have no actor and never read it.
       return actor as Actor;
     },
+    explainInvalid,
     addHeaders: () => headers,
     ...transport,
     toErrorResponse: (error, row, head) => {
       const failure = asRequestFailure(error);
-      head.addLogFields({ failure: failure.kind });
+      head.addLogFields(failureFields(failure));
       const actor = actors.get(head);
       if (actor !== undefined && row !== undefined && isDenial(failure)) {
         const target = failure.kind === "out-of-reach" ? failure.path : head.path;

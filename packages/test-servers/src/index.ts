@@ -65,6 +65,7 @@ export { findFreePort } from "./loopback-port.ts";
 export { endOfHeaderText, readHeaderInteger, replaceHeaderInteger } from "./models/header-values.ts";
 export { preparedWorker } from "./models/prepared-worker.ts";
 export { corpusModels, type TestModelName, testModel } from "./models/test-model.ts";
+export { findTypeErrors, generateClient } from "./openapi-client/generate-client.ts";
 export { type OwnedProcess, type ProcessPlan, startProcess } from "./owned-process.ts";
 export { acquireDatabase } from "./postgres/acquire-database.ts";
 export { cloneFromTemplate, type DatabaseTemplate } from "./postgres/database-template.ts";

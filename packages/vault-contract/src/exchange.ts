@@ -1,24 +1,33 @@
 import { type Static, Type } from "typebox";
-import { secretPath, secretValue } from "./secrets.ts";
-import { flag, revision } from "./shared-fields.ts";
+import { described } from "./described.ts";
+import { expand, secretPath, secretValue } from "./secrets.ts";
+import { closed, flag, revision } from "./shared-fields.ts";
 
-const closed = { additionalProperties: false } as const;
 const maxItems = 1000;
-const format = Type.Enum(["dotenv", "json"]);
-/** The content of the file. */
-const content = Type.String({ maxLength: 8 * 1024 * 1024 });
+const format = Type.Enum(["dotenv", "json"], {
+  title: "FileFormat",
+  description: "Format of the file; `dotenv` by default",
+});
+const content = Type.String({ maxLength: 8 * 1024 * 1024, description: "The content of the file" });
 const paths = Type.Array(secretPath, { maxItems });
 
 /** The secrets of a folder; with `recursive`, of its subfolders too. */
-const selection = { path: Type.Optional(secretPath), recursive: Type.Optional(flag) };
-const expand = Type.Optional(Type.Enum(["references"]));
+const selection = {
+  path: Type.Optional(described(secretPath, "The folder; the root by default")),
+  recursive: Type.Optional(described(flag, "`true` includes its subfolders")),
+};
 
 export const valuesQuery = Type.Object(
   {
     ...selection,
-    /** Comma-separated secret names. */
     names: Type.Optional(
-      Type.String({ pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f]+$", minLength: 1, maxLength: 8192 }),
+      Type.String({
+        pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f]+$",
+        minLength: 1,
+        maxLength: 8192,
+        description: "Reads only secrets with these names, comma-separated",
+        "x-expected": "names of secrets, separated by commas",
+      }),
     ),
     expand,
   },
@@ -27,63 +36,78 @@ export const valuesQuery = Type.Object(
 
 const { id, path, version, type, value, encoding } = secretValue.properties;
 
+const namedValue = Type.Object(
+  {
+    id,
+    path,
+    name: Type.String({ minLength: 1, maxLength: 255, description: "Name of the secret" }),
+    version,
+    type,
+    value,
+    encoding,
+  },
+  { ...closed, title: "NamedValue", description: "One of several values" },
+);
+
 export const secretValues = Type.Object(
   {
     revision,
-    items: Type.Array(
-      Type.Object(
-        { id, path, name: Type.String({ minLength: 1, maxLength: 255 }), version, type, value, encoding },
-        closed,
-      ),
-      { maxItems },
-    ),
+    items: Type.Array(namedValue, { maxItems, description: "The values, by path" }),
   },
-  closed,
+  { ...closed, title: "SecretValues", description: "The values of many secrets" },
 );
 
 export type SecretValues = Static<typeof secretValues>;
 
-export const exportQuery = Type.Object({ format, ...selection, expand }, closed);
+/** `dotenv` by default. */
+const optionalFormat = Type.Optional(format);
+
+export const exportQuery = Type.Object({ format: optionalFormat, ...selection, expand }, closed);
 
 export const exportedFile = Type.Object(
   {
     format,
-    path: secretPath,
+    path: described(secretPath, "The exported folder"),
     revision,
-    items: Type.Integer({ minimum: 0, maximum: maxItems }),
+    items: Type.Integer({ minimum: 0, maximum: maxItems, description: "How many secrets the file contains" }),
     content,
   },
-  closed,
+  { ...closed, title: "ExportedFile", description: "A folder's secrets as a file" },
 );
 
 export type ExportedFile = Static<typeof exportedFile>;
 
 export const importQuery = Type.Object(
   {
-    format,
-    path: Type.Optional(secretPath),
-    /** `create` skips existing secrets, `overwrite` adds a version to them. */
-    mode: Type.Optional(Type.Enum(["create", "overwrite"])),
-    dry_run: Type.Optional(flag),
+    format: optionalFormat,
+    path: Type.Optional(described(secretPath, "The folder to import into; the root by default")),
+    mode: Type.Optional(
+      Type.Enum(["create", "overwrite"], {
+        description: "`create`, the default, skips existing secrets; `overwrite` adds a version to them",
+      }),
+    ),
+    dry_run: Type.Optional(described(flag, "`true` reports what would change and changes nothing")),
   },
   closed,
 );
 
-export const importRequest = Type.Object({ content }, closed);
+export const importRequest = Type.Object(
+  { content },
+  { ...closed, title: "ImportRequest", description: "A file to import" },
+);
 
 /** The result of an import or dry run: paths, never values. */
 export const importReport = Type.Object(
   {
-    dry_run: Type.Boolean(),
+    dry_run: Type.Boolean({ description: "Whether nothing was changed" }),
     revision,
-    created: paths,
-    changed: paths,
-    unchanged: paths,
-    skipped: paths,
-    /** Names that occur more than once in the file; the last occurrence was used. */
-    repeated: paths,
+    created: described(paths, "Paths of new secrets"),
+    changed: described(paths, "Paths of secrets that got a new version"),
+    unchanged: described(paths, "Paths of secrets that already had the value"),
+    skipped: described(paths, "Paths of existing secrets that were left alone"),
+    repeated: described(paths, "Names that occur more than once in the file; the last occurrence was used"),
   },
-  closed,
+  { ...closed, title: "ImportReport", description: "The result of an import: paths, never values" },
 );
 
 export type ImportReport = Static<typeof importReport>;

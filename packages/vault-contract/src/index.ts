@@ -17,6 +17,7 @@ export {
   type AuditKeys,
   type AuditPage,
   auditCheckpoints,
+  auditEventTypes,
   auditKeys,
   auditPage,
   auditQuery,
@@ -38,6 +39,12 @@ export {
 } from "./exchange.ts";
 export { alive, notReady, ready } from "./health.ts";
 export { operation, startedOperation } from "./operations.ts";
+export {
+  type OperatorAccount,
+  operatorAccount,
+  operatorAccountPage,
+  operatorAccountQuery,
+} from "./operators.ts";
 export { type Problem, type ProblemCode, problem, problemCodes } from "./problem.ts";
 export {
   type BatchOperation,

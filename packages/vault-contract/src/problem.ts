@@ -9,6 +9,7 @@ export const problemCodes = [
   "insufficient_scope",
   "out_of_reach",
   "session_required",
+  "operator_required",
   "fresh_sign_in_required",
   "sign_in_refused",
   "not_found",
@@ -31,20 +32,40 @@ export const problemCodes = [
 
 export type ProblemCode = (typeof problemCodes)[number];
 
+const fieldProblem = Type.Object(
+  {
+    place: Type.String({
+      maxLength: 1024,
+      description:
+        "The field, with dots between names and list indexes, e.g. `operations.0.path`; empty for all",
+    }),
+    reason: Type.String({
+      maxLength: 1024,
+      description: "What is wrong with it, and which values are allowed",
+    }),
+  },
+  { title: "FieldProblem", description: "A field of the request that was rejected" },
+);
+
 /** RFC 9457 problem document: the response of every failed request. */
-export const problem = Type.Object({
-  type: Type.String({ maxLength: 128 }),
-  title: Type.String({ maxLength: 256 }),
-  status: Type.Integer({ minimum: 400, maximum: 599 }),
-  code: Type.Enum([...problemCodes]),
-  detail: Type.Optional(Type.String({ maxLength: 8192 })),
-  errors: Type.Optional(
-    Type.Array(
-      Type.Object({ place: Type.String({ maxLength: 1024 }), reason: Type.String({ maxLength: 1024 }) }),
-      { maxItems: 64 },
+export const problem = Type.Object(
+  {
+    type: Type.String({ maxLength: 128, description: "URN of the code" }),
+    title: Type.String({ maxLength: 256, description: "What happened, for people; may change" }),
+    status: Type.Integer({ minimum: 400, maximum: 599, description: "The response's status" }),
+    code: Type.Enum([...problemCodes], {
+      title: "ProblemCode",
+      description: "What happened, for programs; the meaning of a code never changes",
+    }),
+    detail: Type.Optional(
+      Type.String({ maxLength: 8192, description: "More about this failure, for people; may change" }),
     ),
-  ),
-  request_id: Type.String({ maxLength: 64 }),
-});
+    errors: Type.Optional(
+      Type.Array(fieldProblem, { maxItems: 64, description: "The fields that were rejected" }),
+    ),
+    request_id: Type.String({ maxLength: 64, description: "Names the request in the server's log" }),
+  },
+  { title: "Problem", description: "A failed request (RFC 9457)" },
+);
 
 export type Problem = Static<typeof problem>;

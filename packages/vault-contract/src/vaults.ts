@@ -1,10 +1,20 @@
 import { type Static, Type } from "typebox";
-import { cursor, id, label, pageLimit, revision, timestamp } from "./shared-fields.ts";
+import { described } from "./described.ts";
+import { closed, cursor, flag, id, label, pageLimit, revision, timestamp } from "./shared-fields.ts";
 
-const vaultFields = { id, name: label, is_encrypted: Type.Boolean(), created_at: timestamp };
+const vaultFields = {
+  id: described(id, "Identifies the vault"),
+  name: described(label, "Name of the vault; several vaults may have the same one"),
+  is_encrypted: Type.Boolean({ description: "Always true: values are encrypted with the vault's own key" }),
+  created_at: described(timestamp, "When it was created"),
+};
 
 /** A vault in lists. */
-export const vault = Type.Object(vaultFields, { additionalProperties: false });
+export const vault = Type.Object(vaultFields, {
+  ...closed,
+  title: "Vault",
+  description: "A vault, without its settings",
+});
 
 export type Vault = Static<typeof vault>;
 
@@ -13,41 +23,72 @@ export const vaultList = Type.Array(vault, { maxItems: 200 });
 export const vaultListQuery = Type.Object(
   {
     limit: Type.Optional(pageLimit),
-    cursor: Type.Optional(cursor),
-    state: Type.Optional(Type.Enum(["deleted"])),
+    cursor: Type.Optional(
+      described(cursor, "Where the page begins, from the `Link` header of the page before it"),
+    ),
+    state: Type.Optional(Type.Enum(["deleted"], { description: "Lists deleted vaults instead" })),
   },
-  { additionalProperties: false },
+  closed,
 );
 
-const maxVersions = Type.Integer({ minimum: 1, maximum: 10_000 });
+const settings = {
+  demands_preconditions: Type.Boolean({
+    description: "Whether writes without If-Match or If-None-Match are rejected",
+  }),
+  most_versions: Type.Integer({
+    minimum: 1,
+    maximum: 10_000,
+    description: "How many versions of a secret are kept, without destroyed ones",
+  }),
+  when_versions_full: Type.Enum(["destroy-oldest", "refuse"], {
+    title: "VersionsPolicy",
+    description:
+      "What a write does to a secret that has `most_versions` versions: it destroys the values of the oldest ones, or is refused with `versions_full`. Destroying more than before needs `secrets:destroy`",
+  }),
+};
 
 /** A vault with its settings. */
 export const vaultDetail = Type.Object(
   {
     ...vaultFields,
-    kind: Type.Enum(["personal", "project"]),
+    kind: Type.Enum(["personal", "project"], {
+      title: "VaultKind",
+      description: "`personal` is the one that each account starts with",
+    }),
     revision,
-    demands_preconditions: Type.Boolean(),
-    most_versions: maxVersions,
-    updated_at: timestamp,
+    ...settings,
+    updated_at: described(timestamp, "When the vault or its contents last changed"),
   },
-  { additionalProperties: false },
+  { ...closed, title: "VaultDetail", description: "A vault with its settings" },
 );
 
 export type VaultDetail = Static<typeof vaultDetail>;
 
-export const newVault = Type.Object({ name: label }, { additionalProperties: false });
+export const newVault = Type.Object(
+  { name: vaultFields.name },
+  { ...closed, title: "NewVault", description: "The vault to create" },
+);
 
 export const vaultChanges = Type.Object(
   {
-    name: Type.Optional(label),
-    demands_preconditions: Type.Optional(Type.Boolean()),
-    most_versions: Type.Optional(maxVersions),
+    name: Type.Optional(vaultFields.name),
+    demands_preconditions: Type.Optional(settings.demands_preconditions),
+    most_versions: Type.Optional(settings.most_versions),
+    when_versions_full: Type.Optional(settings.when_versions_full),
   },
-  { additionalProperties: false, minProperties: 1 },
+  {
+    ...closed,
+    minProperties: 1,
+    title: "VaultChanges",
+    description: "At least one setting; the others keep their values",
+  },
 );
 
 export const deletionQuery = Type.Object(
-  { purge: Type.Optional(Type.Enum(["true", "false"])) },
-  { additionalProperties: false },
+  {
+    purge: Type.Optional(
+      described(flag, "`true` deletes permanently, also what was already deleted; needs `secrets:destroy`"),
+    ),
+  },
+  closed,
 );

@@ -111,7 +111,7 @@ async function verify(
 function assertAccess(actor: Actor, row: AccessColumns): void {
   if (row.access === "public") return;
   const { kind, grant } = actor;
-  const requiredScope = row.access === "session" ? "session" : row.scope;
+  const requiredScope = "scope" in row ? row.scope : "session";
   if (kind === "token") {
     if (requiredScope === "session") throw requestFailure({ kind: "session-required" });
     if (requiredScope !== "any" && !grant.scopes.has(requiredScope)) {
@@ -119,7 +119,10 @@ function assertAccess(actor: Actor, row: AccessColumns): void {
     }
     return;
   }
-  if (row.access === "fresh" && freshMillisecondsLeft(actor) < 0) {
+  const isForOperators = row.access === "operator" || row.access === "fresh-operator";
+  if (isForOperators && actor.isOperator !== true) throw requestFailure({ kind: "operator-required" });
+  const isForFreshSignIns = row.access === "fresh" || row.access === "fresh-operator";
+  if (isForFreshSignIns && freshMillisecondsLeft(actor) < 0) {
     throw requestFailure({ kind: "sign-in-too-old" });
   }
 }

@@ -19,6 +19,7 @@ const denialKinds: ReadonlySet<RequestFailure["kind"]> = new Set([
   "vault-not-allowed",
   "grant-exceeded",
   "session-required",
+  "operator-required",
   "sign-in-too-old",
 ]);
 

@@ -34,7 +34,7 @@ export async function findOrCreateAccount(
   const isCreated = await dependencies.database.inAccount(ids.accountId, async (transaction) => {
     // Waits for a concurrent first sign-in of the same person; false when that one won.
     if (!(await claimIdentity(transaction, person, ids))) return false;
-    const account = { accountId: ids.accountId, status: "active", epoch: 1 };
+    const account = { accountId: ids.accountId, status: "active", isOperator: false, epoch: 1 };
     const { rowMacs } = dependencies.serverKeys;
     const mac = rowMacs.compute({ account });
     await insertAccount(transaction, ids.accountId, { displayName: person.displayName, mac });

@@ -135,10 +135,15 @@ export async function deleteIdentity(
   });
 }
 
-/** Locks the account against concurrent changes and returns its display name; undefined when it is not active. */
-export async function lockAccount(transaction: Transaction, accountId: string): Promise<string | undefined> {
-  const [row] = await transaction.query<{ display_name: string }>({
-    text: "SELECT display_name FROM account WHERE account_id = $1 AND status = 'active' FOR UPDATE",
+type LockedAccount = { readonly display_name: string; readonly status: string };
+
+/** Locks the account against concurrent changes; undefined when it is deleted. */
+export async function lockAccount(
+  transaction: Transaction,
+  accountId: string,
+): Promise<LockedAccount | undefined> {
+  const [row] = await transaction.query<LockedAccount>({
+    text: "SELECT display_name, status FROM account WHERE account_id = $1 AND status <> 'deleted' FOR UPDATE",
     values: [accountId],
   });
   if (row === undefined) return undefined;
@@ -147,7 +152,7 @@ export async function lockAccount(transaction: Transaction, accountId: string): 
     text: "SELECT FROM vault WHERE account_id = $1 ORDER BY id FOR UPDATE",
     values: [accountId],
   });
-  return row.display_name;
+  return row;
 }
 
 /** The last condition, true for every row, makes the indexes of whole vaults apply. */
@@ -173,7 +178,7 @@ const deletionStatements = [
   "DELETE FROM sign_in_attempt WHERE account_id = $1",
   "DELETE FROM identity_route AS route USING identity WHERE identity.account_id = $1 AND route.issuer = identity.issuer AND route.subject = identity.subject AND route.account_id = $1",
   "DELETE FROM identity WHERE account_id = $1",
-  "UPDATE account SET status = 'deleted', display_name = 'deleted', deleted_at = now(), epoch = epoch + 1, mac = NULL WHERE account_id = $1",
+  "UPDATE account SET status = 'deleted', is_operator = false, display_name = 'deleted', deleted_at = now(), epoch = epoch + 1, mac = NULL WHERE account_id = $1",
 ] as const;
 
 export async function deleteAccountData(transaction: Transaction, accountId: string): Promise<void> {

@@ -172,6 +172,7 @@ const outcomes: Partial<Record<AuditEvent["type"], AuditOutcome>> = {
   denied: "denied",
   "integrity-broken": "denied",
   "signed-in": "signed-in",
+  "sign-in-refused": "denied",
 };
 
 /** The category in the daily counts. */

@@ -1,6 +1,11 @@
 /** Every audited event, with the fields of its record. Records never contain a value, a token or a hash of either. */
 export type AuditEvent =
-  | { readonly type: "account-created" | "account-deleted" }
+  | { readonly type: "account-created" | "account-deleted" | "operator-added" | "operator-removed" }
+  /** By the account of an operator, or the command line. */
+  | { readonly type: "account-suspended" | "account-resumed"; readonly operator: string }
+  /** In the log of the operator. */
+  | { readonly type: "account-managed"; readonly account: string; readonly change: "suspended" | "resumed" }
+  | { readonly type: "sign-in-refused"; readonly identity: string; readonly reason: string }
   | {
       readonly type: "signed-in" | "identity-linked" | "identity-unlinked";
       readonly identity: string;

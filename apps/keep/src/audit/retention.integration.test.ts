@@ -20,7 +20,7 @@ import {
 } from "./test/archived-keep.ts";
 import { openPastYear, recordPastYear, runAsSuperuser } from "./test/past-year.ts";
 
-const recordsPerMonth = chooseSize({ ci: 150, show: 6000, nightly: 30_000 });
+const recordsPerMonth = chooseSize({ ci: 60, show: 6000, nightly: 30_000 });
 const archivedMonths = 11;
 const minRequests = 30;
 const differentSecrets = 100;

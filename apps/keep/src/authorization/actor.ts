@@ -13,6 +13,8 @@ export type Actor = {
   readonly authenticatedAt?: Date;
   /** The identity a person signed in with. */
   readonly identityId?: string;
+  /** Whether the person may manage other accounts; never with a token. */
+  readonly isOperator?: boolean;
 };
 
 /** The form stored in rows and audit records, e.g. `token:0198…`. */

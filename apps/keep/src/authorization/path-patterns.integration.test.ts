@@ -1,3 +1,4 @@
+import { startProcessorClock } from "@hearth-and-keep/figures";
 import { acquireDatabase } from "@hearth-and-keep/test-servers";
 import {
   array,
@@ -118,9 +119,11 @@ test("a hundred patterns with wildcards are compared with ten thousand paths in 
       `/${Array.from({ length: 7 }, (_segment, bit) => ((index >> bit) % 2 === 0 ? "*" : "a")).join("/")}/no`,
   );
   const matcher = pathMatcher(patterns);
-  const startedAt = performance.now();
-  for (let index = 0; index < 10_000; index += 1) expect(matcher("/a/a/a/a/a/a/a/b")).toBe(false);
-  expect(performance.now() - startedAt).toBeLessThan(2000);
+  const elapsed = startProcessorClock();
+  let matched = 0;
+  for (let index = 0; index < 10_000; index += 1) if (matcher("/a/a/a/a/a/a/a/b")) matched += 1;
+  expect(matched).toBe(0);
+  expect(elapsed()).toBeLessThan(2000);
 });
 
 test("a pattern matches below a folder exactly when it matches some path in it", () => {

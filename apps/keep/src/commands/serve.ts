@@ -32,6 +32,7 @@ import { createVaultHeads } from "../keys/vault-heads/vault-heads.ts";
 import { createVaultKeys } from "../keys/vault-keys.ts";
 import { createMetrics, type Metrics } from "../metrics.ts";
 import { createMetricsService } from "../openapi/http.ts";
+import { issueOperatorCode } from "../operators/first-operator.ts";
 import { createVaultServer, type KeepLogger } from "../server.ts";
 import { listProviderOrigins } from "../sign-in/identity-provider.ts";
 import { prepareSignIn, type SignIn } from "../sign-in/prepare-sign-in.ts";
@@ -54,8 +55,7 @@ export type ServeDependencies = {
 
 export async function serve(config: ServeConfig, dependencies: ServeDependencies): Promise<void> {
   const { logger, signal } = dependencies;
-  const { databaseUrl } = config;
-  if (databaseUrl === undefined) throw new FailureError<Failure>({ kind: "database-not-set" });
+  if (config.databaseUrl === undefined) throw new FailureError<Failure>({ kind: "database-not-set" });
   const wrapper = readKeys(config.encryptionKey);
   const tls = await readServedCertificate(config);
   await using outbound = new AsyncDisposableStack();
@@ -64,7 +64,7 @@ export async function serve(config: ServeConfig, dependencies: ServeDependencies
     outbound: (privateHosts) => outbound.use(createOutbound({ privateHosts })),
   });
   await using database = await dependencies.openDatabase({
-    url: databaseUrl.reveal(),
+    url: config.databaseUrl.reveal(),
     migrationUrl: config.migrationDatabaseUrl?.reveal(),
   });
   logger.info("Database ready", database.migrations);
@@ -82,16 +82,15 @@ export async function serve(config: ServeConfig, dependencies: ServeDependencies
     logger,
     signIn,
     access,
-    console: {
-      files: await readWebFiles(consoleFolders),
-      policy: () => consolePolicy(listProviderOrigins(signIn.providers)),
-    },
+    tokenLifetimeDays: config.tokenLifetimeDays,
+    console: await prepareConsole(signIn),
     readinessChecks: createReadinessChecks({ ...services, ...dependencies, node }),
     transport: {
       trustedProxies: config.trustedProxies,
       ...(tls === undefined ? {} : { certificate: tls.certificate }),
     },
   });
+  const printOperatorCode = await prepareOperatorCode(signIn, services, dependencies.print);
   await using background = new AsyncDisposableStack();
   background.use(
     startBackground(config, { ...services, logger, onCheckpointFileFailed: metrics.countCheckpointFailure }),
@@ -107,9 +106,35 @@ export async function serve(config: ServeConfig, dependencies: ServeDependencies
       for (const provider of signIn.providers.values()) void provider.prepare();
       logger.info("Listening", { url });
       dependencies.print(`Keep is listening on ${url}`);
+      printOperatorCode();
     },
   });
   logger.info("Stopped");
+}
+
+async function prepareConsole({ providers }: SignIn): Promise<KeepDependencies["console"]> {
+  return {
+    files: await readWebFiles(consoleFolders),
+    policy: () => consolePolicy(listProviderOrigins(providers)),
+  };
+}
+
+/** Returns what prints the code for the first operator, once the public URL is known. */
+async function prepareOperatorCode(
+  signIn: SignIn,
+  services: Pick<Services, "database" | "serverKeys">,
+  print: (line: string) => void,
+): Promise<() => void> {
+  // Entering a code requires a provider, and operators that settings name make it unnecessary.
+  const isNeeded = signIn.providers.size > 0 && signIn.admission.operators.size === 0;
+  const code = isNeeded ? await issueOperatorCode(services) : undefined;
+  return () => {
+    if (code === undefined) return;
+    const page = new URL("/operator", signIn.publicUrl).href;
+    print(
+      `There is no operator yet. To become the first one, sign in and enter the code ${code} at ${page} within 24 hours`,
+    );
+  };
 }
 
 /** Services created from the database and the key-encryption key. */

@@ -3,7 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { recordFigure } from "@hearth-and-keep/figures";
-import { acquireDatabase, makeTemporaryFolder } from "@hearth-and-keep/test-servers";
+import { acquireDatabase, compileCacheEnvironment, makeTemporaryFolder } from "@hearth-and-keep/test-servers";
 import { Client } from "pg";
 import { expect, test } from "vitest";
 import { openDatabase } from "../database/open-database.ts";
@@ -21,7 +21,7 @@ function runKeep({ args, environment = {} }: Run): Promise<readonly [code: numbe
     const child = execFile(
       process.execPath,
       [program, ...args],
-      { env: environment },
+      { env: { ...compileCacheEnvironment(), ...environment } },
       (_error, output, stderr) => resolve([child.exitCode ?? -1, output + stderr]),
     );
   });

@@ -12,7 +12,7 @@ import { type NodeFleet, startFleet } from "./test/node-fleet.ts";
 import { asSuperuser } from "./test/tamper-fixtures.ts";
 
 const sizes = chooseSize({
-  ci: { kills: 4, vaults: 60, secrets: 20 },
+  ci: { kills: 3, vaults: 30, secrets: 20 },
   show: { kills: 10, vaults: 300, secrets: 40 },
   nightly: { kills: 100, vaults: 5000, secrets: 300 },
 });

@@ -89,6 +89,8 @@ test("rows moved, changed or rolled back by a superuser always give an integrity
   let detected = 0;
   await asSuperuser(keep.databaseUrl, async (superuser) => {
     await superuser.query("SET session_replication_role = replica");
+    // The constraint rejects a change of the first byte, and a superuser can drop it.
+    await superuser.query("ALTER TABLE secret_version DROP CONSTRAINT secret_version_is_encrypted");
     for (const fixture of fixtures) await expectOriginalValues(keep, fixture);
     while (detected < needed) {
       const chosen = chooseCases(touched, detected, random);

@@ -1,23 +1,26 @@
 /**
  * @module
  * The OpenAPI document, generated from the route table and its validation schemas, and the metrics endpoint on its own
- * port. Guarantees that every route is in the document; an undescribed path parameter is an error.
+ * port. Guarantees that every route is in the document; an undescribed path parameter is an error. Schemas with a title become
+ * components, so that generated clients have one type for each.
  * Imported by `routes.ts`, `server.ts` and `commands/serve.ts`.
  */
-import { problem } from "@hearth-and-keep/vault-contract";
 import type { TSchema } from "typebox";
 import { describeParameters, templateOf } from "./describe-parameters.ts";
-import { describeResponses, type ResponseShape } from "./describe-responses.ts";
+import { describeProblems, describeResponses, type ResponseShape } from "./describe-responses.ts";
 import { exampleOf } from "./example-of.ts";
+import { nameSchemas } from "./name-schemas.ts";
 
 /** The columns of a route that the document describes. */
 export type DescribedRow = {
   readonly method: string;
   readonly path: string;
+  readonly operationId: string;
   readonly summary: string;
-  readonly access: "public" | "actor" | "session" | "fresh";
+  readonly access: "public" | "actor" | "session" | "fresh" | "operator" | "fresh-operator";
   readonly scope?: string;
   readonly bodySchema?: TSchema;
+  readonly textBody?: unknown;
   readonly querySchema?: TSchema;
   readonly responses: Readonly<Record<number, ResponseShape>>;
 };
@@ -27,7 +30,11 @@ export type ApiDocument = {
   readonly info: { readonly title: string; readonly version: string; readonly description: string };
   readonly tags: readonly { readonly name: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, object>>>>;
-  readonly components: Readonly<Record<string, object>>;
+  readonly components: {
+    readonly schemas: Readonly<Record<string, { readonly description?: string }>>;
+    readonly responses: Readonly<Record<string, object>>;
+    readonly securitySchemes: Readonly<Record<string, object>>;
+  };
 };
 
 const description =
@@ -35,18 +42,25 @@ const description =
 
 export function describeApi(rows: readonly DescribedRow[], version: string): ApiDocument {
   const byPath = Map.groupBy(rows, ({ path }) => templateOf(path));
-  return {
-    openapi: "3.1.0",
-    info: { title: "Keep", version, description },
-    tags: [...new Set(rows.map(({ path }) => areaOf(path)))].map((name) => ({ name })),
+  const { value, schemas } = nameSchemas({
     paths: Object.fromEntries(
       [...byPath].map(([path, ofPath]) => [
         path,
         Object.fromEntries(ofPath.map((row) => [row.method.toLowerCase(), describeOperation(row)])),
       ]),
     ),
+    responses: describeProblems(),
+  });
+  // The shape that was passed in.
+  const { paths, responses } = value as Pick<ApiDocument, "paths"> & ApiDocument["components"];
+  return {
+    openapi: "3.1.0",
+    info: { title: "Keep", version, description },
+    tags: [...new Set(rows.map(({ path }) => areaOf(path)))].map((name) => ({ name })),
+    paths,
     components: {
-      schemas: { Problem: problem },
+      schemas,
+      responses,
       securitySchemes: {
         token: { type: "http", scheme: "bearer", description: "API token, sent as `Bearer sk-svc-…`" },
         session: {
@@ -60,15 +74,12 @@ export function describeApi(rows: readonly DescribedRow[], version: string): Api
   };
 }
 
+const textFile = { type: "string", description: "The file itself; only a .env file can be sent like this" };
+
 function describeOperation(row: DescribedRow): object {
   const parameters = describeParameters(row);
   return {
-    operationId: `${row.method} ${row.path}`
-      .toLowerCase()
-      // Distinguishes a wildcard path from the path without it.
-      .replace("*", "below")
-      .replaceAll(/[^a-z]+/gu, "-")
-      .replace(/-$/u, ""),
+    operationId: row.operationId,
     summary: row.summary,
     ...describeAccess(row),
     tags: [areaOf(row.path)],
@@ -78,7 +89,10 @@ function describeOperation(row: DescribedRow): object {
       : {
           requestBody: {
             required: true,
-            content: { "application/json": { schema: row.bodySchema, ...exampleOf(row.bodySchema) } },
+            content: {
+              "application/json": { schema: row.bodySchema, ...exampleOf(row.bodySchema) },
+              ...(row.textBody === undefined ? {} : { "text/plain": { schema: textFile } }),
+            },
           },
         }),
     responses: describeResponses(row),
@@ -87,9 +101,14 @@ function describeOperation(row: DescribedRow): object {
 
 function describeAccess({ access, scope }: DescribedRow): object {
   if (access === "public") return { security: [] };
-  const fresh = access === "fresh" ? ["A session must have signed in within the last 15 minutes."] : [];
-  if (access === "session" || scope === "session") {
-    const text = ["Requires a signed-in session.", ...fresh].join(" ");
+  const isFresh = access === "fresh" || access === "fresh-operator";
+  const fresh = isFresh ? ["A session must have signed in within the last 15 minutes."] : [];
+  const isForOperators = access === "operator" || access === "fresh-operator";
+  if (isForOperators || access === "session" || scope === "session") {
+    const required = isForOperators
+      ? "Requires the session of an operator."
+      : "Requires a signed-in session.";
+    const text = [required, ...fresh].join(" ");
     return { description: text, security: [{ session: [] }] };
   }
   const requiredScopes = scope === undefined || scope === "any" ? [] : [scope];
@@ -109,6 +128,7 @@ const areas: readonly (readonly [area: string, pattern: RegExp])[] = [
   ["keys", /\/(?:rotate-key|operations)(?:\/|$)/u],
   ["secrets", /:vault\/(?:secrets|values|batch|folders|import|export)/u],
   ["vaults", /\/vaults(?:\/|$)/u],
+  ["operators", /^\/(?:api\/)?operator(?:\/|$)/u],
   ["account", /^\/api\/(?:account|session)/u],
   ["sign-in", /^\/(?:sign-in|auth)/u],
 ];

@@ -8,26 +8,42 @@ export type ParameterSource = {
   readonly querySchema?: TSchema;
 };
 
-const secretPath = {
-  type: "string",
-  minLength: 1,
-  maxLength: 2048,
-  pattern: "^[^/]+(/[^/]+)*$",
-  description: "Folders and name, without a leading slash",
-};
+type DescribedSchema = { readonly description: string; readonly [keyword: string]: unknown };
 
 /** Schemas of all path parameters. */
-const pathParameters: Readonly<Record<string, object>> = {
-  vault: id,
-  secret: id,
-  token: id,
-  session: id,
-  identity: id,
-  operation: id,
-  version: { type: "integer", minimum: 1, maximum: 2_147_483_647 },
-  provider: { type: "string", enum: ["code-hosting", "general"] },
-  path: secretPath,
-  file: { type: "string", minLength: 1, maxLength: 255, pattern: "^[^/]+$" },
+const pathParameters: Readonly<Record<string, DescribedSchema>> = {
+  vault: { ...id, description: "Id of the vault" },
+  secret: { ...id, description: "Id of the secret" },
+  token: { ...id, description: "Id of the token" },
+  session: { ...id, description: "Id of the session" },
+  identity: { ...id, description: "Id of the identity" },
+  account: { ...id, description: "Id of the account" },
+  operation: { ...id, description: "Id of the operation" },
+  version: {
+    type: "integer",
+    minimum: 1,
+    maximum: 2_147_483_647,
+    description: "Number of the version",
+  },
+  provider: {
+    type: "string",
+    enum: ["code-hosting", "general"],
+    description: "Kind of the identity provider",
+  },
+  path: {
+    type: "string",
+    minLength: 1,
+    maxLength: 2048,
+    pattern: "^[^/]+(/[^/]+)*$",
+    description: "Folders and name, without a leading slash",
+  },
+  file: {
+    type: "string",
+    minLength: 1,
+    maxLength: 255,
+    pattern: "^[^/]+$",
+    description: "Name of the file",
+  },
 };
 
 export function describeParameters(row: ParameterSource): readonly object[] {
@@ -45,7 +61,8 @@ function describePath(path: string): readonly object[] {
     const schema = pathParameters[name];
     if (schema === undefined)
       throw new Error(`Cannot describe "${path}": the path parameter ${name} has no schema`);
-    return { name, in: "path", required: true, schema };
+    const { description, ...type } = schema;
+    return { name, in: "path", required: true, description, schema: type };
   });
 }
 
@@ -53,13 +70,14 @@ function describeQuery(querySchema: TSchema | undefined): readonly object[] {
   if (querySchema === undefined || !("properties" in querySchema)) return [];
   // A TypeBox object schema has these members.
   const { properties, required = [] } = querySchema as unknown as {
-    readonly properties: Readonly<Record<string, object>>;
+    readonly properties: Readonly<Record<string, { readonly description?: string }>>;
     readonly required?: readonly string[];
   };
   return Object.entries(properties).map(([name, schema]) => ({
     name,
     in: "query",
     required: required.includes(name),
+    description: schema.description,
     schema,
   }));
 }

@@ -1,9 +1,10 @@
 import { STATUS_CODES } from "node:http";
+import { problem } from "@hearth-and-keep/vault-contract";
 import type { TSchema } from "typebox";
 import { exampleOf } from "./example-of.ts";
 
-/** No body, a JSON body with a schema, or a body of another content type. */
-export type ResponseShape = { readonly json: TSchema } | { readonly type: string } | "empty";
+/** No body, a JSON body with a schema, a body of another content type, or the client's choice of both. */
+export type ResponseShape = { readonly json?: TSchema; readonly type?: string } | "empty";
 
 export type ResponseSource = {
   readonly method: string;
@@ -22,7 +23,7 @@ export function describeResponses(row: ResponseSource): Readonly<Record<string, 
   ]);
   const problems = problemStatuses(row)
     .filter((status) => !(status in row.responses))
-    .map((status) => [String(status), describeProblem(status)]);
+    .map((status) => [String(status), { $ref: `#/components/responses/${problemName(status)}` }]);
   return Object.fromEntries([...problems, ...own, ["431", headTooLarge]]);
 }
 
@@ -69,8 +70,13 @@ function describeResponse({ path, access }: ResponseSource, status: string, shap
 
 function contentOf(shape: ResponseShape): object {
   if (shape === "empty") return {};
-  if ("type" in shape) return { content: { [shape.type]: {} } };
-  return { content: { "application/json": { schema: shape.json, ...exampleOf(shape.json) } } };
+  const { json, type } = shape;
+  return {
+    content: {
+      ...(json === undefined ? {} : { "application/json": { schema: json, ...exampleOf(json) } }),
+      ...(type === undefined ? {} : { [type]: {} }),
+    },
+  };
 }
 
 /** Error statuses of authentication, validation and the handler itself. */
@@ -99,10 +105,24 @@ const retryHeader = {
   "Retry-After": { description: "Seconds to wait", schema: { type: "string", pattern: "^[0-9]{1,6}$" } },
 };
 
+const statusesOfProblems = [400, 401, 403, 404, 409, 412, 413, 422, 428, 429, 500, 503];
+
+/** The problem documents that operations refer to, by name. */
+export function describeProblems(): Readonly<Record<string, object>> {
+  return Object.fromEntries(
+    statusesOfProblems.map((status) => [problemName(status), describeProblem(status)]),
+  );
+}
+
+/** E.g. `NotFound`. */
+function problemName(status: number): string {
+  return (STATUS_CODES[status] ?? "Error").replaceAll(/[^A-Za-z]/gu, "");
+}
+
 function describeProblem(status: number): object {
   return {
     description: STATUS_CODES[status] ?? "Error",
     headers: { ...requestIdHeader, ...(status === 429 || status === 503 ? retryHeader : {}) },
-    content: { "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } } },
+    content: { "application/problem+json": { schema: problem } },
   };
 }

@@ -9,7 +9,7 @@ import { addSession, createTestAccount, type TestAccount } from "../access/test/
 import { routes } from "../routes.ts";
 import { startTestKeep, type TestKeep } from "../test/start-test-keep.ts";
 
-const minCases = chooseSize({ ci: 400, show: 5000, nightly: 200_000 });
+const minCases = chooseSize({ ci: 200, show: 5000, nightly: 200_000 });
 /** Much longer than on an idle machine. */
 const maxMilliseconds = scale === "nightly" ? 14_400_000 : 840_000;
 const hooks = fileURLToPath(new URL("fixtures/", import.meta.url));

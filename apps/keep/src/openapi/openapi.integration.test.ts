@@ -1,3 +1,4 @@
+import { recordFigure } from "@hearth-and-keep/figures";
 import { Compile } from "typebox/compile";
 import { expect, test } from "vitest";
 import { routes } from "../routes.ts";
@@ -5,10 +6,13 @@ import { startTestKeep } from "../test/start-test-keep.ts";
 import type { ApiDocument } from "./describe-api.ts";
 import { describeApi } from "./describe-api.ts";
 import { templateOf } from "./describe-parameters.ts";
+import { nameSchemas } from "./name-schemas.ts";
+
+type Described = { readonly description?: string; readonly $ref?: string };
 
 type Operation = {
   readonly operationId: string;
-  readonly parameters?: readonly { readonly name: string; readonly in: string }[];
+  readonly parameters?: readonly (Described & { readonly name: string; readonly in: string })[];
   readonly requestBody?: object;
   readonly security: readonly object[];
   readonly responses: Readonly<Record<string, object>>;
@@ -49,12 +53,20 @@ test("every route is in the document with its body, responses and security", asy
 
 test("every example in the document validates against its schema", () => {
   const document = describeApi(routes, "0");
+  const resolve = (schema: unknown): object => {
+    const text = JSON.stringify(schema, (_name, inner: unknown) => {
+      const reference =
+        typeof inner === "object" && inner !== null && "$ref" in inner ? inner.$ref : undefined;
+      return reference === undefined ? inner : document.components.schemas[nameIn(reference)];
+    });
+    // Every schema in the document is an object.
+    return JSON.parse(text) as object;
+  };
   const examples: boolean[] = [];
   const walk = (value: unknown): void => {
     if (typeof value !== "object" || value === null) return;
     if ("schema" in value && "example" in value) {
-      // Every schema in the document is a TypeBox schema.
-      examples.push(Compile(value.schema as object).Check(value.example));
+      examples.push(Compile(resolve(value.schema)).Check(value.example));
     }
     for (const inner of Object.values(value)) walk(inner);
   };
@@ -63,9 +75,68 @@ test("every example in the document validates against its schema", () => {
   expect(examples).not.toContain(false);
 });
 
+const nameIn = (reference: unknown): string => String(reference).split("/").at(-1) ?? "";
+
+test("every operation is named by a verb, once, and no name depends on its URL", () => {
+  const verbs =
+    /^(?:apply|check|confirm|count|create|delete|destroy|end|export|finish|get|import|link|list|move|read|redeem|rename|report|restore|resume|revoke|rotate|show|signOut|start|suspend|unlink|update|write)(?:[A-Z][a-z]+)*$/u;
+  const names = operationsOf(describeApi(routes, "0")).map(([, { operationId }]) => operationId);
+  expect(names.filter((name) => !verbs.test(name))).toEqual([]);
+  expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
+  for (const name of ["createToken", "listVaults", "writeSecret"]) expect(names).toContain(name);
+});
+
+test("every property and every parameter is described, and every object is a named schema", () => {
+  const document = describeApi(routes, "0");
+  const schemas = document.components.schemas;
+  const parameters = operationsOf(document).flatMap(([path, operation]) =>
+    (operation.parameters ?? []).map((parameter) => ({ place: `${path} ${parameter.name}`, ...parameter })),
+  );
+  const properties: { readonly place: string; readonly description: string | undefined }[] = [];
+  const inline: string[] = [];
+  const walk = (value: unknown, place: string, isNamed: boolean): void => {
+    if (typeof value !== "object" || value === null) return;
+    if ("properties" in value && !isNamed) inline.push(place);
+    if ("properties" in value) {
+      // The properties of a schema are schemas.
+      const members = value.properties as Readonly<Record<string, Described>>;
+      for (const [name, property] of Object.entries(members)) {
+        const { $ref: reference } = property;
+        const described = reference === undefined ? property : schemas[nameIn(reference)];
+        properties.push({ place: `${place}.${name}`, description: described?.description });
+      }
+    }
+    for (const [name, inner] of Object.entries(value))
+      if (name !== "example") walk(inner, `${place}/${name}`, false);
+  };
+  for (const [name, schema] of Object.entries(schemas)) walk(schema, name, true);
+  walk(document.paths, "", false);
+  expect(inline).toEqual([]);
+  const all = [...parameters, ...properties];
+  expect(all.filter(({ description = "" }) => description.length < 8).map(({ place }) => place)).toEqual([]);
+  for (const [name, { description = "" }] of Object.entries(schemas))
+    expect([name, description]).not.toEqual([name, ""]);
+  recordFigure({
+    claim: "teams 10",
+    text: `described: ${properties.length} of ${properties.length} properties in ${Object.keys(schemas).length} named schemas, ${parameters.length} of ${parameters.length} parameters; ${operationsOf(document).length} operations named by verbs`,
+    counted: { reached: all.length, needed: all.length },
+  });
+});
+
+test("two different schemas with the same title are rejected, one schema used twice is not", () => {
+  const schema = { type: "object", title: "Thing", description: "A thing" };
+  const { schemas, value } = nameSchemas([schema, { ...schema }]);
+  const reference = { $ref: "#/components/schemas/Thing" };
+  expect(Object.keys(schemas)).toEqual(["Thing"]);
+  expect(value).toEqual([reference, reference]);
+  expect(() => nameSchemas([schema, { ...schema, description: "Other" }])).toThrow('have the title "Thing"');
+});
+
 test("a route with an undescribed path parameter is rejected", () => {
-  const row = { method: "GET", path: "/a/:novelty", summary: "", access: "public", responses: {} } as const;
-  expect(() => describeApi([row], "0")).toThrow("the path parameter novelty has no schema");
+  const row = { method: "GET", path: "/a/:novelty", operationId: "getNovelty", summary: "" } as const;
+  expect(() => describeApi([{ ...row, access: "public", responses: {} }], "0")).toThrow(
+    "the path parameter novelty has no schema",
+  );
 });
 
 test("metrics are only on their own port, are labeled by route, and contain no client data", async () => {

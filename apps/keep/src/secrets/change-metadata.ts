@@ -4,14 +4,21 @@ import type { IdempotentResult } from "../idempotency/run-idempotent.ts";
 import { assertPreconditions } from "../preconditions.ts";
 import type { ChangeDependencies, ChangeRequest } from "../vaults/change-queue.ts";
 import type { VaultChange } from "../vaults/open-changes.ts";
-import { changeSecrets, loadSecret, type SecretChanges, updateSecret } from "./change-secret.ts";
+import {
+  assertTargetAllowed,
+  changeSecrets,
+  loadSecret,
+  type SecretChanges,
+  type SecretTarget,
+  updateSecret,
+} from "./change-secret.ts";
 import { describeSecret, type SecretMetadata } from "./describe-secret.ts";
 import { createFolders } from "./folders/queries.ts";
 import { findSecrets, type SecretRow } from "./queries.ts";
 import { joinPath, type SecretPath, toSecretPath } from "./secret-path.ts";
 
 export type MetadataChanges = {
-  readonly id: string;
+  readonly target: SecretTarget;
   readonly name?: string | undefined;
   readonly folder?: string | undefined;
   readonly tags?: readonly string[] | undefined;
@@ -21,11 +28,12 @@ export type MetadataChanges = {
 /** Renames, moves, tags or annotates a secret. Its id, versions and values do not change. */
 export function updateMetadata(
   { preconditions, ...request }: ChangeRequest,
-  { id, name, folder, tags, note }: MetadataChanges,
+  { target, name, folder, tags, note }: MetadataChanges,
   dependencies: ChangeDependencies,
 ): Promise<IdempotentResult<SecretMetadata>> {
+  assertTargetAllowed(request.actor, target);
   return changeSecrets(request, dependencies, async (change) => {
-    const before = await loadSecret(change, id, { actor: request.actor, state: "live" });
+    const before = await loadSecret(change, target, { actor: request.actor, state: "live" });
     const to = toSecretPath(folder ?? before.folder, name ?? before.name);
     assertPathAllowed(request.actor.grant, to.path);
     assertPreconditions(preconditions, {

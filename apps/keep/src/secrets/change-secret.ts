@@ -1,7 +1,7 @@
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import { decrypt, encrypt } from "@hearth-and-keep/envelope-crypto";
 import { type Actor, formatActor } from "../authorization/actor.ts";
-import { allowsPath } from "../authorization/grant.ts";
+import { allowsPath, assertPathAllowed } from "../authorization/grant.ts";
 import { requestFailure } from "../failures.ts";
 import { generateId } from "../generate-id.ts";
 import type { IdempotentResult } from "../idempotency/run-idempotent.ts";
@@ -24,7 +24,7 @@ import {
   wrapIntegrityError,
   wrapLoadError,
 } from "./secret-mac.ts";
-import { joinPath } from "./secret-path.ts";
+import { joinPath, type SecretPath } from "./secret-path.ts";
 
 /** How long a soft-deleted secret can be restored. */
 const retentionDays = 30;
@@ -60,13 +60,21 @@ export async function loadSecrets(
   return found;
 }
 
+/** The secret that a request names; by path, only live ones are found. */
+export type SecretTarget = { readonly id: string } | { readonly path: SecretPath };
+
+/** For a path that the request names, a refusal may repeat it; checked before anything is read. */
+export function assertTargetAllowed(actor: Pick<Actor, "grant">, target: SecretTarget): void {
+  if ("path" in target) assertPathAllowed(actor.grant, target.path.path);
+}
+
 /** Throws "not found" unless the actor's path patterns allow the secret and it is in the given state. */
 export async function loadSecret(
   change: VaultChange,
-  id: string,
+  target: SecretTarget,
   { actor, state }: { readonly actor: Pick<Actor, "grant">; readonly state: "live" | "deleted" | "any" },
 ): Promise<SecretForUpdate> {
-  const [found] = await loadSecrets(change, { id });
+  const [found] = await loadSecrets(change, "path" in target ? target.path : target);
   const isVisible =
     found !== undefined &&
     allowsPath(actor.grant, joinPath(found.folder, found.name)) &&

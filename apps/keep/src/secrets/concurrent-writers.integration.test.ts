@@ -9,7 +9,7 @@ const timeout = scale === "nightly" ? 1_800_000 : 240_000;
 test("of sixteen concurrent writers with the same revision on two nodes, one succeeds and fifteen get 412", {
   timeout,
 }, async () => {
-  const rounds = chooseSize({ ci: 12, show: 40, nightly: 500 });
+  const rounds = chooseSize({ ci: 6, show: 40, nightly: 500 });
   const writers = 16;
   await using keep = await openVault();
   const { databaseUrl, key, token, person } = keep;
@@ -50,7 +50,7 @@ test("of sixteen concurrent writers with the same revision on two nodes, one suc
 test("a request repeated a thousand times with one Idempotency-Key while nodes are killed has one effect", {
   timeout,
 }, async () => {
-  const replays = chooseSize({ ci: 250, show: 1000, nightly: 20_000 });
+  const replays = chooseSize({ ci: 100, show: 1000, nightly: 20_000 });
   const minKills = chooseSize({ ci: 2, show: 4, nightly: 60 });
   await using keep = await openVault();
   const { databaseUrl, key, token, person } = keep;

@@ -3,7 +3,13 @@ import { assertPreconditions, type Preconditions } from "../preconditions.ts";
 import type { ChangeDependencies, ChangeRequest, QueueDependencies } from "../vaults/change-queue.ts";
 import { changeInTransaction, type VaultChange } from "../vaults/open-changes.ts";
 import { assertPathFree } from "./change-metadata.ts";
-import { changeSecrets, loadSecret, updateSecret } from "./change-secret.ts";
+import {
+  assertTargetAllowed,
+  changeSecrets,
+  loadSecret,
+  type SecretTarget,
+  updateSecret,
+} from "./change-secret.ts";
 import { describeSecret, type SecretMetadata } from "./describe-secret.ts";
 import { createFolders } from "./folders/queries.ts";
 import { deleteSecretRows, findSecrets, isSecretPurgeDue, type SecretRow } from "./queries.ts";
@@ -14,11 +20,12 @@ import { assertSecretQuota } from "./write-secret.ts";
 /** Soft delete: hidden at once, purged after the retention period. */
 export async function deleteSecret(
   request: ChangeRequest,
-  id: string,
+  target: SecretTarget,
   dependencies: ChangeDependencies,
 ): Promise<void> {
+  assertTargetAllowed(request.actor, target);
   await changeSecrets(request, dependencies, async (change) => {
-    const before = await loadSecret(change, id, { actor: request.actor, state: "live" });
+    const before = await loadSecret(change, target, { actor: request.actor, state: "live" });
     checkPreconditions(request.preconditions, before, change);
     await deleteSecretInChange(change, before);
     return null;
@@ -39,11 +46,12 @@ export async function deleteSecretInChange(change: VaultChange, before: SecretRo
 /** Deletes permanently, whether the secret is live or already soft-deleted. */
 export async function purgeSecret(
   request: ChangeRequest,
-  id: string,
+  target: SecretTarget,
   dependencies: ChangeDependencies,
 ): Promise<void> {
+  assertTargetAllowed(request.actor, target);
   await changeSecrets(request, dependencies, async (change) => {
-    const before = await loadSecret(change, id, { actor: request.actor, state: "any" });
+    const before = await loadSecret(change, target, { actor: request.actor, state: "any" });
     checkPreconditions(request.preconditions, before, change);
     await purge(change, before);
     return null;
@@ -73,7 +81,7 @@ export function restoreSecret(
   dependencies: ChangeDependencies,
 ): Promise<IdempotentResult<SecretMetadata>> {
   return changeSecrets(request, dependencies, async (change) => {
-    const before = await loadSecret(change, id, { actor: request.actor, state: "deleted" });
+    const before = await loadSecret(change, { id }, { actor: request.actor, state: "deleted" });
     checkPreconditions(request.preconditions, before, change);
     const path = toSecretPath(before.folder, before.name);
     await assertPathFree(change, path);

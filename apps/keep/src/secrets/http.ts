@@ -13,6 +13,7 @@ import { requestFailure } from "../failures.ts";
 import { entityTagOf } from "../preconditions.ts";
 import type { BodyRequest, KeepRequest, QueryRequest } from "../route-row.ts";
 import { updateMetadata } from "./change-metadata.ts";
+import type { SecretTarget } from "./change-secret.ts";
 import { deleteSecret, purgeSecret, restoreSecret } from "./delete-secret.ts";
 import { describeSecret } from "./describe-secret.ts";
 import { findSecretMetadata } from "./queries.ts";
@@ -63,7 +64,7 @@ export async function handleUpdateSecret(
 ): Promise<HttpResponse> {
   const { name, folder, tags, note } = request.body;
   const changes = {
-    id: readId(request.parameters["secret"]),
+    target: readTarget(request),
     name,
     folder: folder === undefined ? undefined : parseFolder(folder, "folder"),
     tags,
@@ -81,8 +82,8 @@ export async function handleDeleteSecret(
   if (isPurge && !request.actor.grant.scopes.has("secrets:destroy")) {
     throw requestFailure({ kind: "insufficient-scope", scope: "secrets:destroy" });
   }
-  const id = readId(request.parameters["secret"]);
-  await (isPurge ? purgeSecret : deleteSecret)(readChange(request, dependencies), id, dependencies);
+  const target = readTarget(request);
+  await (isPurge ? purgeSecret : deleteSecret)(readChange(request, dependencies), target, dependencies);
   return { status: 204 };
 }
 
@@ -101,6 +102,12 @@ export async function handleBatch(
 ): Promise<HttpResponse> {
   const { result } = await runBatch(readChange(request, dependencies), request.body.operations, dependencies);
   return jsonResponse(result);
+}
+
+/** Rows by id have a parameter for it; rows by path have a wildcard. */
+function readTarget(request: Pick<KeepRequest, "parameters">): SecretTarget {
+  const { secret } = request.parameters;
+  return secret === undefined ? { path: readPath(request) } : { id: readId(secret) };
 }
 
 function readPath({ parameters }: Pick<KeepRequest, "parameters">): SecretPath {

@@ -1,6 +1,7 @@
+import { FailureError } from "@hearth-and-keep/failures";
 import type { BatchOperation, BatchOutcome } from "@hearth-and-keep/vault-contract";
 import { assertPathAllowed } from "../authorization/grant.ts";
-import { requestFailure } from "../failures.ts";
+import { type Failure, requestFailure } from "../failures.ts";
 import type { IdempotentResult } from "../idempotency/run-idempotent.ts";
 import { assertPreconditions, type Preconditions } from "../preconditions.ts";
 import type { ChangeDependencies, ChangeRequest } from "../vaults/change-queue.ts";
@@ -25,7 +26,9 @@ export function runBatch(
   assertAllowed(request, operations);
   return changeSecrets(request, dependencies, async (change) => {
     const results: BatchResult[] = [];
-    for (const operation of operations) results.push(await runOne(change, operation));
+    for (const [index, operation] of operations.entries()) {
+      results.push(await runOne(change, operation).catch((error: unknown) => rethrow(error, index)));
+    }
     return { revision: change.latestRevision(), results };
   });
 }
@@ -47,6 +50,15 @@ function assertAllowed(
       assertReferencesAllowed(actor, vaultId, { value: decodeValue(value, encoding), type });
     }
   }
+}
+
+/** A failed precondition names the operation; other failures name its path. */
+function rethrow(error: unknown, index: number): never {
+  if (!(error instanceof FailureError)) throw error;
+  // Keep throws FailureError only with its own failures.
+  const failure = error.failure as Failure;
+  if (failure.kind !== "precondition-failed") throw error;
+  throw requestFailure({ ...failure, index }, { cause: error });
 }
 
 async function runOne(change: VaultChange, operation: BatchOperation): Promise<BatchResult> {

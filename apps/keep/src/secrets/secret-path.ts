@@ -62,8 +62,9 @@ function parseSegments(text: string, field: string): readonly string[] {
 }
 
 function assertValidSegment(segment: string, field: string): void {
-  if (segment.length === 0 || segment.length > maxSegmentCharacters) {
-    throw invalid(field, `must have segments of 1 to ${maxSegmentCharacters} characters`);
+  if (segment.length === 0) throw invalid(field, "must not contain an empty segment, as between two slashes");
+  if (segment.length > maxSegmentCharacters) {
+    throw invalid(field, `must have segments of at most ${maxSegmentCharacters} characters`);
   }
   if (forbidden.test(segment)) {
     throw invalid(field, "must not contain control characters, invisible characters or lone surrogates");

@@ -232,7 +232,7 @@ test("an older version can be restored as a new one; a destroyed version cannot"
 
 test("a write beyond the vault's version limit is rejected with a hint, and nothing is destroyed", async () => {
   await using keep = await openVault(shared);
-  await keep.json("PATCH", "", { most_versions: 2 });
+  await keep.json("PATCH", "", { most_versions: 2, when_versions_full: "refuse" });
   const { id } = await keep.write("/A", "one");
   await keep.write("/A", "two");
   const refused = await keep.json("PUT", "/secrets/by-path/A", { value: "three" });

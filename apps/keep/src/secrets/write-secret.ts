@@ -21,6 +21,7 @@ import {
 import { valueAssociatedData } from "./secret-mac.ts";
 import type { SecretPath } from "./secret-path.ts";
 import { assertValidValue } from "./value-content.ts";
+import { pruneVersions } from "./versions/destroy-version.ts";
 import { insertVersion, type NewVersion } from "./versions/queries.ts";
 
 /** Omitted fields keep their current value; a new secret defaults to type text without tags. */
@@ -90,12 +91,15 @@ type NewVersionOf = {
   readonly secret: Pick<NewSecret, "value" | "type" | "tags" | "note">;
 };
 
-/** Adds the next version to an existing secret. */
-export async function addVersion(change: VaultChange, { before, secret }: NewVersionOf): Promise<SecretRow> {
-  const maxVersions = change.vault.most_versions;
-  if (before.current_version - before.destroyed_versions.length >= maxVersions) {
-    throw requestFailure({ kind: "versions-full", max: maxVersions });
-  }
+/** Adds the next version to an existing secret; the value of the version before may be destroyed. */
+export async function addVersion(
+  change: VaultChange,
+  { before: found, secret }: NewVersionOf,
+): Promise<SecretRow> {
+  const { most_versions: maxVersions, prunes_versions: isPruned } = change.vault;
+  const isFull = found.current_version - found.destroyed_versions.length >= maxVersions;
+  if (isFull && !isPruned) throw requestFailure({ kind: "versions-full", max: maxVersions });
+  const before = isFull ? await pruneVersions(change, found) : found;
   const { row, daysLeft } = await prepareUpdate(change, before, {
     current_version: before.current_version + 1,
     type: secret.type ?? before.type,

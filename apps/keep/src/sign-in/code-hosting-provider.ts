@@ -3,8 +3,15 @@ import { Type } from "typebox";
 import { Compile } from "typebox/compile";
 import type { Person } from "../accounts/person.ts";
 import { requestFailure } from "../failures.ts";
+import { findMemberships } from "./code-hosting-memberships.ts";
 import type { AuthorizationRequest, IdentityProvider } from "./identity-provider.ts";
-import { type ProviderClient, type ProviderRequest, sendProviderRequest } from "./provider-client.ts";
+import {
+  issuerOf,
+  type JsonResponse,
+  type ProviderClient,
+  readJson,
+  resolveUnder,
+} from "./provider-client.ts";
 import { pkceChallenge } from "./random-tokens.ts";
 import { sanitizeDisplayText } from "./sanitize-display-name.ts";
 
@@ -14,6 +21,8 @@ export type CodeHostingSettings = {
   readonly api: URL;
   readonly clientId: string;
   readonly clientSecret: string;
+  /** Organizations and teams whose members are admitted; empty unless rules name some. */
+  readonly organizations: readonly string[];
   readonly outbound: Pick<Outbound, "request">;
 };
 
@@ -67,21 +76,24 @@ export function createCodeHostingProvider(settings: CodeHostingSettings): Identi
       // These providers report a rejected code with status 200 and an "error" member.
       if (isErrorBody(tokens.value)) throw refused(`${name} rejected the sign-in`);
       const { access_token: token } = expectShape(tokenResponse, tokens, name);
-      return describePerson(await fetchProfile(api, client, token), base);
+      const profile = await fetchProfile(api, client, token);
+      const person = describePerson(profile, base);
+      const organizations = await findMemberships(settings, { client, token, login: person.login ?? "" });
+      return { person, evidence: { verifiedEmails: verifiedEmails(profile), organizations, groups: [] } };
     },
   };
 }
 
 function authorizationUrl(
   { state, verifier, redirectUri, requiresReauthentication }: AuthorizationRequest,
-  { base, clientId }: CodeHostingSettings,
+  { base, clientId, organizations }: CodeHostingSettings,
 ): URL {
   const url = resolveUnder(base, "login/oauth/authorize");
   url.search = new URLSearchParams({
     client_id: clientId,
     redirect_uri: redirectUri,
     response_type: "code",
-    scope: "user:email",
+    scope: organizations.length === 0 ? "user:email" : "user:email read:org",
     state,
     code_challenge: pkceChallenge(verifier),
     code_challenge_method: "S256",
@@ -113,7 +125,7 @@ type Profile = {
   readonly name: string;
 };
 
-/** The access token is used for these two requests only and is not stored. */
+/** The access token is used for these requests and for memberships only, and is not stored. */
 async function fetchProfile(api: URL, client: ProviderClient, token: string): Promise<Profile> {
   const credentials = { authorization: `Bearer ${token}` };
   const user = await readJson(resolveUnder(api, "user"), client, credentials);
@@ -139,19 +151,9 @@ function describePerson({ user, emails, name }: Profile, base: URL): Person {
   };
 }
 
-type JsonResponse = { readonly status: number; readonly value: unknown };
-
-async function readJson(url: URL, client: ProviderClient, request: ProviderRequest): Promise<JsonResponse> {
-  const headers = { ...request.headers, accept: "application/json" };
-  const { status, bytes } = await sendProviderRequest(url, { ...request, headers }, client);
-  const unavailable = (cause?: unknown) =>
-    requestFailure({ kind: "provider-unavailable", provider: client.name }, { cause });
-  if (status >= 500 || status === 429 || (status >= 300 && status < 400)) throw unavailable();
-  try {
-    return { status, value: JSON.parse(bytes.toString("utf8")) };
-  } catch (error) {
-    throw unavailable(error);
-  }
+function verifiedEmails({ emails }: Profile): readonly string[] {
+  if (emails === undefined || !emailsResponse.Check(emails.value)) return [];
+  return emails.value.filter(({ verified }) => verified).map(({ email }) => email);
 }
 
 function isErrorBody(value: unknown): boolean {
@@ -167,12 +169,4 @@ function expectShape<Shape>(shape: Shaped<Shape>, { status, value }: JsonRespons
 
 function refused(reason: string) {
   return requestFailure({ kind: "sign-in-refused", reason });
-}
-
-function issuerOf(base: URL): string {
-  return base.href.replace(/\/+$/u, "");
-}
-
-function resolveUnder(base: URL, path: string): URL {
-  return new URL(`${issuerOf(base)}/${path}`);
 }

@@ -1,11 +1,14 @@
 import { type AccountDependencies, findOrCreateAccount } from "../accounts/find-or-create-account.ts";
 import { linkIdentity } from "../accounts/link-identity.ts";
-import type { Person } from "../accounts/person.ts";
+import type { OpenedAccount, Person } from "../accounts/person.ts";
 import { findIdentity, refreshIdentity } from "../accounts/queries.ts";
+import { changeOperator } from "../accounts/suspend-account.ts";
+import { type Admission, formatIdentity } from "../admission/decide-admission.ts";
 import type { Actor } from "../authorization/actor.ts";
 import type { Database } from "../database/open-database.ts";
 import { requestFailure } from "../failures.ts";
 import type { ServerKeys } from "../keys/server-keys.ts";
+import { type Admitted, assertAdmitted, notAdmitted } from "./admit-person.ts";
 import {
   attemptAssociatedData,
   authorizationRequestFor,
@@ -35,6 +38,7 @@ export type FinishDependencies = AccountDependencies & {
   readonly providers: IdentityProviders;
   readonly publicUrl: URL;
   readonly limits: SessionLimits;
+  readonly admission: Admission;
 };
 
 /** The redirect target, and the new session unless an identity was linked. */
@@ -56,14 +60,18 @@ export async function finishSignIn(
     purpose: attempt.purpose,
     publicUrl: dependencies.publicUrl,
   });
-  const person = await provider.finish(url, authorizationRequest);
+  const authentication = await provider.finish(url, authorizationRequest);
+  const { person } = authentication;
   const { returnTo } = attempt;
   if (attempt.purpose === "link" && callback.actor !== undefined) {
     await linkIdentity(callback.actor, person, dependencies);
     return { returnTo };
   }
   const replaced = attempt.purpose === "confirm" ? callback.actor : undefined;
-  return { returnTo, session: await signIn(person, { client: callback.client, replaced }, dependencies) };
+  if (replaced !== undefined) await assertSamePerson(person, replaced, dependencies);
+  const { mayCreateAccount } = await assertAdmitted(authentication, provider, dependencies);
+  const context = { client: callback.client, replaced, mayCreateAccount };
+  return { returnTo, session: await signIn(person, context, dependencies) };
 }
 
 async function readAttempt(
@@ -99,19 +107,27 @@ function attemptInvalid({ publicUrl }: Pick<FinishDependencies, "publicUrl">) {
   return requestFailure({ kind: "sign-in-refused", reason });
 }
 
-type SignInContext = { readonly client: SessionClient; readonly replaced: Actor | undefined };
+type SignInContext = Admitted & {
+  readonly client: SessionClient;
+  readonly replaced: Actor | undefined;
+};
 
 const maxAttempts = 3;
+const accountSuspended =
+  "This account is suspended. Its vaults are kept; ask the operator of this Keep to resume it";
 
 async function signIn(
   person: Person,
-  { client, replaced }: SignInContext,
+  { client, replaced, mayCreateAccount }: SignInContext,
   dependencies: FinishDependencies,
 ): Promise<StartedSession> {
-  if (replaced !== undefined) await assertSamePerson(person, replaced, dependencies);
   for (let attempt = 1; ; attempt += 1) {
-    const { accountId, identityId, isNew } = await findOrCreateAccount(person, dependencies);
+    const { accountId, identityId, isNew } = mayCreateAccount
+      ? await findOrCreateAccount(person, dependencies)
+      : await findExistingAccount(person, dependencies);
     const session = await dependencies.database.inAccount(accountId, async (transaction) => {
+      if (dependencies.admission.operators.has(formatIdentity(person)))
+        await changeOperator(transaction, { accountId, isOperator: true }, dependencies);
       const options = { accountId, identityId, person, client };
       const started = await startSession(transaction, options, dependencies);
       if (typeof started === "string") return started;
@@ -125,10 +141,20 @@ async function signIn(
   }
 }
 
+/** The account may have been deleted, or the identity unlinked, since the person was admitted to it. */
+async function findExistingAccount(
+  person: Person,
+  { database }: Pick<FinishDependencies, "database">,
+): Promise<OpenedAccount> {
+  const existing = await findIdentity(database, person);
+  if (existing === undefined) throw notAdmitted(person, "invitation-required");
+  return { ...existing, isNew: false };
+}
+
 function notStarted(reason: "account-inactive" | "identity-missing"): Error {
   // A route to an identity that does not exist was not written by Keep.
   if (reason === "identity-missing") return requestFailure({ kind: "integrity-broken" });
-  return requestFailure({ kind: "sign-in-refused", reason: "This account is disabled" });
+  return requestFailure({ kind: "sign-in-refused", reason: accountSuspended });
 }
 
 /** Reauthentication must be with the identity of the current session; any other identity is rejected. */

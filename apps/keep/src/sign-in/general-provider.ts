@@ -17,9 +17,9 @@ import {
   None,
   type TokenEndpointResponse,
 } from "openid-client";
-import type { Person } from "../accounts/person.ts";
+import type { Evidence } from "../admission/decide-admission.ts";
 import { requestFailure } from "../failures.ts";
-import type { AuthorizationRequest, IdentityProvider } from "./identity-provider.ts";
+import type { Authentication, AuthorizationRequest, IdentityProvider } from "./identity-provider.ts";
 import { asFetch, providerTimeoutSeconds } from "./provider-client.ts";
 import { pkceChallenge } from "./random-tokens.ts";
 import { sanitizeDisplayText } from "./sanitize-display-name.ts";
@@ -29,7 +29,15 @@ export type GeneralSettings = {
   readonly issuer: URL;
   readonly clientId: string;
   readonly clientSecret: string | undefined;
+  readonly groups: GroupSettings;
   readonly outbound: Pick<Outbound, "request">;
+};
+
+type GroupSettings = {
+  /** The claim of the ID token that lists groups. */
+  readonly claim: string;
+  /** A scope to request for it, if the provider needs one and rules name groups. */
+  readonly scope: string | undefined;
 };
 
 /** Excludes HMAC algorithms, whose key is the client secret or could be confused with the public key. */
@@ -73,11 +81,11 @@ export function createGeneralProvider(settings: GeneralSettings): IdentityProvid
       await timeout.catch(() => undefined);
     },
     origins: () => [...new Set([issuer.origin, ...(endpointOrigin === undefined ? [] : [endpointOrigin])])],
-    begin: async (request) => authorizationUrl(await configuration(), request),
+    begin: async (request) => authorizationUrl(await configuration(), request, settings.groups),
     async finish(callback, request) {
       const metadata = await configuration();
       try {
-        return await exchangeCode(metadata, { callback, request });
+        return await exchangeCode(metadata, { callback, request, groups: settings.groups });
       } catch (error) {
         throw toFailure(error, name);
       }
@@ -113,10 +121,11 @@ async function discover({ name, issuer, clientId, clientSecret, outbound }: Gene
 function authorizationUrl(
   configuration: Configuration,
   { state, nonce, verifier, redirectUri, requiresReauthentication }: AuthorizationRequest,
+  groups: GroupSettings,
 ): URL {
   return buildAuthorizationUrl(configuration, {
     redirect_uri: redirectUri,
-    scope: "openid email profile",
+    scope: ["openid email profile", ...(groups.scope === undefined ? [] : [groups.scope])].join(" "),
     state,
     nonce,
     code_challenge: pkceChallenge(verifier),
@@ -125,12 +134,16 @@ function authorizationUrl(
   });
 }
 
-type RedeemOptions = { readonly callback: URL; readonly request: AuthorizationRequest };
+type RedeemOptions = {
+  readonly callback: URL;
+  readonly request: AuthorizationRequest;
+  readonly groups: GroupSettings;
+};
 
 async function exchangeCode(
   configuration: Configuration,
-  { callback, request }: RedeemOptions,
-): Promise<Person> {
+  { callback, request, groups }: RedeemOptions,
+): Promise<Authentication> {
   const tokens = await authorizationCodeGrant(configuration, callback, {
     pkceCodeVerifier: request.verifier,
     expectedState: request.state,
@@ -141,14 +154,27 @@ async function exchangeCode(
   if (claims === undefined) throw new Error("No ID token");
   checkClaims(claims, { configuration, tokens });
   checkAuthenticationTime(claims, request);
-  const email = claims["email_verified"] === true ? sanitizeDisplayText(claims["email"], 320) : undefined;
-  return {
+  const verifiedEmails = readVerifiedEmails(claims);
+  const email = sanitizeDisplayText(verifiedEmails[0], 320);
+  const person = {
     provider: "general",
     issuer: configuration.serverMetadata().issuer,
     subject: claims.sub,
     displayName: sanitizeDisplayText(claims["name"] ?? email, 200) ?? claims.sub.slice(0, 200),
     ...(email === undefined ? {} : { email }),
-  };
+  } as const;
+  return { person, evidence: { verifiedEmails, organizations: [], groups: readGroups(claims, groups) } };
+}
+
+function readVerifiedEmails({ email, email_verified: isVerified }: IDToken): readonly string[] {
+  return isVerified === true && typeof email === "string" ? [email] : [];
+}
+
+/** A list, or one group as text. A provider with too many to list refers to them instead, which counts as none. */
+function readGroups(claims: IDToken, { claim }: GroupSettings): Evidence["groups"] {
+  const value = Object.hasOwn(claims, claim) ? claims[claim] : undefined;
+  if (typeof value === "string") return [value];
+  return Array.isArray(value) ? value.filter((each) => typeof each === "string") : "missing";
 }
 
 type TokenContext = {

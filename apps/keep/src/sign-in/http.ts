@@ -5,7 +5,7 @@ import { assertSameOrigin } from "../access/same-origin.ts";
 import { readAccount } from "../accounts/queries.ts";
 import type { Actor } from "../authorization/actor.ts";
 import type { KeepDependencies } from "../dependencies.ts";
-import { asRequestFailure, problemResponse } from "../problems.ts";
+import { asRequestFailure, failureFields, problemResponse, refusalText } from "../problems.ts";
 import type { KeepRequest } from "../route-row.ts";
 import { attemptSeconds, beginSignIn, type SignInRedirect, type SignInRequest } from "./begin-sign-in.ts";
 import { finishSignIn } from "./finish-sign-in.ts";
@@ -145,7 +145,7 @@ export async function handleSignOut(
 }
 
 /** The session's actor, without a same-origin check; only for requests that change nothing on the session's behalf. */
-async function findActor(
+export async function findActor(
   { headers, clientAddress: address }: KeepRequest,
   dependencies: KeepDependencies,
 ): Promise<Actor | undefined> {
@@ -170,7 +170,7 @@ async function withErrorPage(
     if (!(error instanceof FailureError) || !wantsHtml) throw error;
     const failure = asRequestFailure(error);
     if (failure.kind === "integrity-broken") throw error;
-    request.addLogFields({ failure: failure.kind });
+    request.addLogFields(failureFields(failure));
     const { status, headers } = problemResponse(error, request.requestId);
     // The failure may be in the session lookup itself.
     const actor = await findActor(request, dependencies).catch(() => undefined);
@@ -186,6 +186,7 @@ async function withErrorPage(
 function describeError(error: unknown, { requestId }: KeepRequest): string {
   const failure = asRequestFailure(error);
   if (failure.kind === "sign-in-refused") return `${failure.reason}.`;
+  if (failure.kind === "not-admitted") return `${refusalText(failure.identity)}.`;
   if (failure.kind === "provider-unavailable") {
     return `${failure.provider} is currently unavailable. Please try again later; nothing was changed.`;
   }
@@ -193,12 +194,12 @@ function describeError(error: unknown, { requestId }: KeepRequest): string {
   return `Something went wrong. Quote request ID ${requestId} when you contact the operator.`;
 }
 
-function pageOptions({ signIn, console }: KeepDependencies): PageOptions {
+export function pageOptions({ signIn, console }: KeepDependencies): PageOptions {
   const consoleStyle = [...console.files.keys()].find((name) => name.endsWith(".css"));
   return { providers: signIn.providers, publicUrl: signIn.publicUrl, consoleStyle };
 }
 
-function htmlResponse({ html, policy }: Page, status = 200): BufferedResponse {
+export function htmlResponse({ html, policy }: Page, status = 200): BufferedResponse {
   return {
     status,
     headers: {
@@ -211,7 +212,7 @@ function htmlResponse({ html, policy }: Page, status = 200): BufferedResponse {
   };
 }
 
-function redirectTo(location: string, cookie?: string): BufferedResponse {
+export function redirectTo(location: string, cookie?: string): BufferedResponse {
   return { status: 303, headers: { location, ...(cookie === undefined ? {} : { "set-cookie": cookie }) } };
 }
 

@@ -1,4 +1,5 @@
 import type { Person } from "../accounts/person.ts";
+import type { Evidence } from "../admission/decide-admission.ts";
 
 const providerKinds = ["code-hosting", "general"] as const;
 export type ProviderKind = (typeof providerKinds)[number];
@@ -14,14 +15,17 @@ export type AuthorizationRequest = SignInSecrets & {
   readonly requiresAuthenticationTime: boolean;
 };
 
+/** The person, and what the provider says of them that rules of admission need. */
+export type Authentication = { readonly person: Person; readonly evidence: Evidence };
+
 export type IdentityProvider = {
   readonly kind: ProviderKind;
   /** Display name. */
   readonly name: string;
   /** The URL to redirect the browser to. Throws "provider-unavailable". */
   begin(request: AuthorizationRequest): Promise<URL>;
-  /** The person who signed in. `callback` includes the query. Throws "sign-in-refused" or "provider-unavailable". */
-  finish(callback: URL, request: AuthorizationRequest): Promise<Person>;
+  /** Verifies who signed in. `callback` includes the query. Throws "sign-in-refused" or "provider-unavailable". */
+  finish(callback: URL, request: AuthorizationRequest): Promise<Authentication>;
   /** Resolves once the provider's endpoints are discovered, or after a timeout. */
   prepare(): Promise<void>;
   /** Origins that the browser is redirected to, as far as they are discovered. */

@@ -23,6 +23,10 @@ type SignInConfig = Pick<
   | "generalIssuer"
   | "generalClientId"
   | "generalClientSecret"
+  | "allowedCodeHostingOrgs"
+  | "allowedGroups"
+  | "groupsClaim"
+  | "groupsScope"
 >;
 
 /** The providers with a configured client id, in display order. */
@@ -41,6 +45,7 @@ export function createIdentityProviders(
         api,
         clientId: config.codeHostingClientId,
         clientSecret: config.codeHostingClientSecret?.reveal() ?? "",
+        organizations: config.allowedCodeHostingOrgs.map((each) => each.toLowerCase()),
         outbound: openOutbound([base.host, api.host]),
       }),
     );
@@ -53,6 +58,10 @@ export function createIdentityProviders(
         issuer,
         clientId: config.generalClientId,
         clientSecret: config.generalClientSecret?.reveal(),
+        groups: {
+          claim: config.groupsClaim,
+          scope: config.allowedGroups.length > 0 ? config.groupsScope : undefined,
+        },
         outbound: openOutbound([issuer.host]),
       }),
     );

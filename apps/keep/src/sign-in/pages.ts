@@ -48,6 +48,31 @@ ${options.consoleStyle === undefined ? "" : '<p><a class="button primary" href="
   return renderPage("Signed in", body, options);
 }
 
+/** Asks for the code with which the first operator is chosen. */
+export function renderOperatorPage(
+  { displayName, isRejected }: { readonly displayName: string; readonly isRejected: boolean },
+  options: PageOptions,
+): Page {
+  const error = isRejected
+    ? '<p class="notice error" role="alert">This code is not valid. It may have been used or have expired, or this Keep has an operator already. A restart of Keep prints a new one.</p>\n'
+    : "";
+  const body = `<h1>Become the operator</h1>
+<p>You are signed in as <strong>${escapeHtml(displayName)}</strong>. Enter the code that Keep printed when it started.</p>
+${error}<form method="post" action="/operator" enctype="multipart/form-data">
+<label>Code <input name="code" required maxlength="64" autocomplete="off" spellcheck="false"></label>
+<button class="button primary">Become the operator</button>
+</form>
+<p class="muted small">Operators list, suspend and resume accounts. They read nothing that is in them.</p>`;
+  return renderPage("Become the operator", body, options);
+}
+
+export function renderOperatorChosenPage(options: PageOptions): Page {
+  const body = `<h1>You are an operator</h1>
+<p>You can list, suspend and resume accounts. The code no longer works.</p>
+<p><a class="button primary" href="${options.consoleStyle === undefined ? "/sign-in" : "/"}">Continue</a></p>`;
+  return renderPage("You are an operator", body, options);
+}
+
 export type FailedSignIn = {
   readonly message: string;
   /** True when linking or confirming an identity failed, which leaves the session as it was. */

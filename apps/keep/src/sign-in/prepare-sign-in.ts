@@ -1,5 +1,7 @@
 import { FailureError } from "@hearth-and-keep/failures";
 import type { Outbound } from "@hearth-and-keep/outbound-http";
+import type { Admission } from "../admission/decide-admission.ts";
+import { readAdmission } from "../admission/read-admission.ts";
 import type { ServeConfig } from "../config.ts";
 import type { Failure } from "../failures.ts";
 import type { IdentityProviders } from "./identity-provider.ts";
@@ -13,6 +15,7 @@ export type SignIn = {
   readonly publicUrl: URL;
   readonly sessionCookie: string;
   readonly limits: SessionLimits;
+  readonly admission: Admission;
 };
 
 export type PreparedSignIn = SignIn & {
@@ -25,6 +28,7 @@ type OpenOutbound = (privateHosts: readonly string[]) => Pick<Outbound, "request
 
 /** Throws for settings that would send people or authorization codes to a wrong or unencrypted address. */
 export function prepareSignIn(config: ServeConfig, { scheme, outbound }: SignInEnvironment): PreparedSignIn {
+  const admission = readAdmission(config);
   const host = config.host.includes(":") ? `[${config.host}]` : config.host;
   const listenUrl = new URL(`${scheme}://${host}:${config.port}`);
   const providers = createIdentityProviders(config, outbound);
@@ -41,6 +45,7 @@ export function prepareSignIn(config: ServeConfig, { scheme, outbound }: SignInE
       return publicUrl.protocol === "https:" ? "__Host-session" : "session";
     },
     limits: { idleMinutes: config.sessionIdleMinutes, lifetimeHours: config.sessionLifetimeHours },
+    admission,
     setListenUrl(url) {
       if (config.publicUrl === undefined) publicUrl = new URL(url);
     },

@@ -28,7 +28,7 @@ type ProviderResponse = {
 };
 
 /** Sends one request. Throws "provider-unavailable" unless a complete response arrives in time. */
-export async function sendProviderRequest(
+async function sendProviderRequest(
   url: URL,
   request: ProviderRequest,
   { outbound, isInsecure, name }: ProviderClient,
@@ -84,4 +84,33 @@ function plainHeaders(headers: ProviderResponse["headers"]): Record<string, stri
   return Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]) => (typeof value === "string" ? [[name, value]] : [])),
   );
+}
+
+export type JsonResponse = { readonly status: number; readonly value: unknown };
+
+/** A response in JSON, unless the provider fails. */
+export async function readJson(
+  url: URL,
+  client: ProviderClient,
+  request: ProviderRequest,
+): Promise<JsonResponse> {
+  const headers = { ...request.headers, accept: "application/json" };
+  const { status, bytes } = await sendProviderRequest(url, { ...request, headers }, client);
+  const unavailable = (cause?: unknown) =>
+    requestFailure({ kind: "provider-unavailable", provider: client.name }, { cause });
+  if (status >= 500 || status === 429 || (status >= 300 && status < 400)) throw unavailable();
+  try {
+    return { status, value: JSON.parse(bytes.toString("utf8")) };
+  } catch (error) {
+    throw unavailable(error);
+  }
+}
+
+/** A URL without a slash at its end. */
+export function issuerOf(base: URL): string {
+  return base.href.replace(/\/+$/u, "");
+}
+
+export function resolveUnder(base: URL, path: string): URL {
+  return new URL(`${issuerOf(base)}/${path}`);
 }

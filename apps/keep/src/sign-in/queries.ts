@@ -128,7 +128,7 @@ type FoundSessionRow = Pick<
   StoredSession,
   "identityId" | "authenticatedAt" | "absoluteUntil" | "mac" | "now" | "wasSeenRecently"
 > &
-  Pick<AccountRow, "status" | "epoch"> & { readonly accountMac: Buffer | null };
+  Pick<AccountRow, "status" | "isOperator" | "epoch"> & { readonly accountMac: Buffer | null };
 
 /**
  * Finds the account by the hash, then the session in it. Two statements, so that accounts can be on different servers. The
@@ -148,12 +148,13 @@ export async function findSession(
   const [row] = await database.queryInAccount<FoundSessionRow>(accountId, {
     name: "find-session",
     connection: "system",
-    text: `SELECT identity_id AS "identityId", authenticated_at AS "authenticatedAt", absolute_until AS "absoluteUntil", session.mac, now() AS now, last_seen_at > now() - interval '1 minute' AS "wasSeenRecently", account.status, account.epoch, account.mac AS "accountMac" FROM session JOIN account USING (account_id) WHERE account_id = entered.account::uuid AND session.id = $2 AND session_hash = $3 AND ended_at IS NULL AND idle_until > now() AND absolute_until > now() AND account.status = 'active'`,
+    text: `SELECT identity_id AS "identityId", authenticated_at AS "authenticatedAt", absolute_until AS "absoluteUntil", session.mac, now() AS now, last_seen_at > now() - interval '1 minute' AS "wasSeenRecently", account.status, account.is_operator AS "isOperator", account.epoch, account.mac AS "accountMac" FROM session JOIN account USING (account_id) WHERE account_id = entered.account::uuid AND session.id = $2 AND session_hash = $3 AND ended_at IS NULL AND idle_until > now() AND absolute_until > now() AND account.status = 'active'`,
     values: [id, sessionHash],
   });
   if (row === undefined) return undefined;
-  const { status, epoch, accountMac, ...session } = row;
-  return { ...session, accountId, id, sessionHash, account: { accountId, status, epoch, mac: accountMac } };
+  const { status, isOperator, epoch, accountMac, ...session } = row;
+  const account = { accountId, status, isOperator, epoch, mac: accountMac };
+  return { ...session, accountId, id, sessionHash, account };
 }
 
 /** Those of the hashes that belong to a session. */
@@ -218,8 +219,9 @@ export async function listSurplusSessions(
   return rows.map(({ id }) => id);
 }
 
-/** Some sessions of an account, all except one, or those of an identity. */
+/** All sessions of an account, some, all except one, or those of an identity. */
 export type SessionSelector =
+  | "all"
   | { readonly only: readonly string[] }
   | { readonly allBut: string }
   | { readonly ofIdentity: string };
@@ -230,10 +232,11 @@ export async function revokeSessionRows(
   accountId: string,
   selector: SessionSelector,
 ): Promise<readonly string[]> {
+  const chosen = selector === "all" ? {} : selector;
   const [only, allBut, ofIdentity] = [
-    "only" in selector ? selector.only : null,
-    "allBut" in selector ? selector.allBut : null,
-    "ofIdentity" in selector ? selector.ofIdentity : null,
+    "only" in chosen ? chosen.only : null,
+    "allBut" in chosen ? chosen.allBut : null,
+    "ofIdentity" in chosen ? chosen.ofIdentity : null,
   ];
   const revoked = await transaction.query<{ id: string; session_hash: Buffer }>({
     text: "UPDATE session SET ended_at = now() WHERE account_id = $1 AND ended_at IS NULL AND ($2::uuid[] IS NULL OR id = ANY ($2)) AND ($3::uuid IS NULL OR id <> $3) AND ($4::uuid IS NULL OR identity_id = $4) RETURNING id, session_hash",

@@ -57,6 +57,7 @@ export async function revokeReplacedSessions(
 /** For the new epoch that a revocation starts; the same condition as in `revokeSessionRows`. */
 export function isSelectedSession(row: RowOfEpoch, selector: SessionSelector): boolean {
   if (!("session" in row)) return false;
+  if (selector === "all") return true;
   const { id, identityId } = row.session;
   if ("only" in selector) return selector.only.includes(id);
   return "allBut" in selector ? id !== selector.allBut : identityId === selector.ofIdentity;

@@ -123,6 +123,7 @@ export async function checkSession(
     // Converted to this machine's clock, so that a wrong clock does not affect the freshness check.
     authenticatedAt: new Date(Date.now() - (now.getTime() - authenticatedAt.getTime())),
     identityId,
+    isOperator: stored.account.isOperator,
   };
 }
 

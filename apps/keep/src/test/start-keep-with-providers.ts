@@ -11,8 +11,8 @@ export type KeepWithProviders = AsyncDisposable & {
   readonly keep: TestKeep;
   readonly codeHosting: CodeHostingProvider;
   readonly general: GeneralIdentityProvider;
-  /** Another node on the same database. */
-  addNode(): Promise<TestKeep>;
+  /** Another node on the same database, with other settings as given. */
+  addNode(changes?: Readonly<Record<string, string>>): Promise<TestKeep>;
   /** Authenticates as the account on the provider's pages; returns the callback URL. */
   authenticateAt(provider: "code-hosting" | "general", location: URL | string, account: string): Promise<URL>;
   /** A complete sign-in on a node, from the button to the session. */
@@ -81,9 +81,11 @@ export async function startKeepWithProviders(options: TestKeepOptions = {}): Pro
     codeHosting,
     general,
     authenticateAt,
-    async addNode() {
+    async addNode(changes = {}) {
       const { databaseUrl, key } = keep;
-      const node = owned.use(await startTestKeep({ settings, databaseUrl, key }));
+      const node = owned.use(
+        await startTestKeep({ settings: { ...settings, ...changes }, databaseUrl, key }),
+      );
       nodes.push(node);
       register();
       return node;

@@ -64,6 +64,8 @@ export type TestKeep = AsyncDisposable & {
   readonly key: string;
   /** Use cases take them; apart from those of the running server. */
   readonly services: TestServices;
+  /** Lines on standard output when it listened. */
+  readonly printed: readonly string[];
   /** Log lines so far, at debug level. */
   readonly logLines: readonly string[];
   /** A person's first sign-in, without a browser. */
@@ -101,7 +103,7 @@ export async function startTestKeep(options: TestKeepOptions = {}): Promise<Test
     filePath: undefined,
   });
   const logLines: string[] = [];
-  const { url, metricsUrl } = await startServing(config, logLines, cleanup);
+  const { url, metricsUrl, printed } = await startServing(config, logLines, cleanup);
   const migrationUrl = config.migrationDatabaseUrl?.reveal();
   const database = cleanup.use(await openDatabase({ url: databaseUrl, migrationUrl }));
   const wrapper = readKeys(config.encryptionKey);
@@ -122,6 +124,7 @@ export async function startTestKeep(options: TestKeepOptions = {}): Promise<Test
     database,
     databaseUrl,
     key,
+    printed,
     services,
     logLines,
     async addPerson(subject = generateId()) {
@@ -149,7 +152,7 @@ async function startServing(
   config: ServeConfig,
   logLines: string[],
   cleanup: AsyncDisposableStack,
-): Promise<{ readonly url: string; readonly metricsUrl: string }> {
+): Promise<Pick<TestKeep, "url" | "metricsUrl" | "printed">> {
   const stop = new AbortController();
   let hasStarted = false;
   const logger = createLogger({
@@ -179,7 +182,7 @@ async function startServing(
   hasStarted = true;
   const urlAfter = (prefix: string): string =>
     printed.find((line) => line.startsWith(prefix))?.slice(prefix.length) ?? "";
-  return { url: urlAfter("Keep is listening on "), metricsUrl: urlAfter("Metrics on ") };
+  return { url: urlAfter("Keep is listening on "), metricsUrl: urlAfter("Metrics on "), printed };
 }
 
 async function addToken(

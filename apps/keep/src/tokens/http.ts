@@ -37,7 +37,8 @@ export async function handleCreateToken(
   request: BodyRequest<typeof newToken>,
   dependencies: KeepDependencies,
 ): Promise<HttpResponse> {
-  const spec = readSpec(request.body);
+  const expiresAt = readExpiry(request, dependencies.tokenLifetimeDays);
+  const spec = { ...readSpec(request.body), expiresAt };
   const idempotencyKey = readIdempotencyKey(request, dependencies.serverKeys);
   return issuedResponse(await createToken(request.actor, { spec, idempotencyKey }, dependencies), 201);
 }
@@ -96,14 +97,25 @@ export async function handleRotateToken(
   return issuedResponse(await rotateToken(request.actor, rotation, dependencies), 200);
 }
 
-function readSpec({ name, scopes, vault_ids, paths, addresses, expires_at }: NewToken): TokenSpec {
+const dayMilliseconds = 86_400_000;
+
+/** By default as late as the setting and the creator's own expiry allow; null, which must be sent, is never. */
+function readExpiry(
+  { actor, body: { expires_at: given } }: Pick<BodyRequest<typeof newToken>, "actor" | "body">,
+  lifetimeDays: number,
+): Date | null {
+  if (given !== undefined) return given === null ? null : new Date(given);
+  const latest = actor.grant.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY;
+  return new Date(Math.min(Date.now() + lifetimeDays * dayMilliseconds, latest));
+}
+
+function readSpec({ name, scopes, vault_ids, paths, addresses }: NewToken): Omit<TokenSpec, "expiresAt"> {
   return {
     name,
     scopes,
     vaultIds: vault_ids ?? null,
     paths: paths ?? null,
     addresses: addresses ?? null,
-    expiresAt: expires_at == null ? null : new Date(expires_at),
   };
 }
 

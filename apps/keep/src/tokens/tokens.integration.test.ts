@@ -107,6 +107,24 @@ test.each([
   expect(response.status, JSON.stringify(response.body)).toBe(status);
 });
 
+const daysOf = ({ body }: { readonly body: Readonly<Record<string, unknown>> }) =>
+  (Date.parse(String(body["expires_at"])) - Date.now()) / 86_400_000;
+
+test("a token without an expiry gets the default one, null means never, and no token outlives its creator", async () => {
+  const { create } = await addTokenCreator();
+  const token = { name: "token", scopes: ["tokens:write"] };
+  expect(daysOf(await create(token))).toBeCloseTo(90, 1);
+  expect((await create({ ...token, expires_at: null })).body["expires_at"]).toBeNull();
+  const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
+  const parent = await create({ ...token, expires_at: expiresAt });
+  const child = { name: "child", scopes: ["tokens:write"] };
+  const request = { method: "POST", token: String(parent.body["value"]) };
+  expect((await send(keep, tokensUrl, { ...request, body: child })).body["expires_at"]).toBe(expiresAt);
+  expect((await send(keep, tokensUrl, { ...request, body: { ...child, expires_at: null } })).status).toBe(
+    403,
+  );
+});
+
 test("an account can have at most 100 active tokens; revoking one frees room", async () => {
   const { person, creator, create } = await addTokenCreator();
   for (let created = 1; created < 99; created += 1) await keep.addToken(person, { scopes: ["vaults:read"] });

@@ -1,10 +1,12 @@
+import type { Actor } from "../authorization/actor.ts";
 import { assertFolderAllowed } from "../authorization/grant.ts";
+import { requestFailure } from "../failures.ts";
 import type { IdempotentResult } from "../idempotency/run-idempotent.ts";
 import { assertPreconditions } from "../preconditions.ts";
 import type { ChangeDependencies, ChangeRequest } from "./change-queue.ts";
 import { describeVaultDetail, type VaultDetail } from "./describe-vault.ts";
 import type { VaultChange } from "./open-changes.ts";
-import { updateVault, type VaultSettings } from "./queries.ts";
+import { updateVault, type VaultDetailRow, type VaultSettings } from "./queries.ts";
 
 /** Omitted settings keep their value. They apply to every secret, so a token restricted to paths may not change them. */
 export function updateSettings(
@@ -20,17 +22,32 @@ export function updateSettings(
       name: changes.name ?? vault.name,
       requiresPreconditions: changes.requiresPreconditions ?? vault.demands_preconditions,
       maxVersions: changes.maxVersions ?? vault.most_versions,
+      prunesVersions: changes.prunesVersions ?? vault.prunes_versions,
     };
+    assertMayPrune(request.actor, settings, vault);
     await updateVault(transaction, vaultRef, settings);
     const columns = {
       name: settings.name,
       demands_preconditions: settings.requiresPreconditions,
       most_versions: settings.maxVersions,
+      prunes_versions: settings.prunesVersions,
     };
     change.setColumns(columns);
     change.record({ type: "vault-changed", vault: vault.id, name: settings.name });
     return describeVaultDetail({ ...vault, ...columns });
   });
+}
+
+/** The next writes would destroy what the caller may not destroy itself. */
+function assertMayPrune(
+  { grant }: Pick<Actor, "grant">,
+  { prunesVersions, maxVersions }: VaultSettings,
+  vault: Pick<VaultDetailRow, "prunes_versions" | "most_versions">,
+): void {
+  const prunesMore = !vault.prunes_versions || maxVersions < vault.most_versions;
+  if (prunesVersions && prunesMore && !grant.scopes.has("secrets:destroy")) {
+    throw requestFailure({ kind: "insufficient-scope", scope: "secrets:destroy" });
+  }
 }
 
 /** Preconditions on the vault refer to its revision before this change incremented it. */

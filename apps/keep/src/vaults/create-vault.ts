@@ -39,7 +39,14 @@ export async function insertNewVault(
   vaultRef: VaultRef,
   { kind, name, revision, vaultKeys, vaultHeads }: NewVault,
 ): Promise<VaultDetailRow> {
-  const vault = { kind, name, revision, demands_preconditions: false, most_versions: 100 };
+  const vault = {
+    kind,
+    name,
+    revision,
+    demands_preconditions: false,
+    most_versions: 100,
+    prunes_versions: true,
+  };
   const head = vaultHeads.sealEmpty(vaultRef, { ...vault, deleted_at: null });
   const row = await insertVault(transaction, vaultRef, { ...vault, head });
   await vaultKeys.create(transaction, vaultRef);

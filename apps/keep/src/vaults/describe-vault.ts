@@ -15,6 +15,7 @@ export function describeVaultDetail(row: VaultDetailRow): VaultDetail {
     revision: row.revision,
     demands_preconditions: row.demands_preconditions,
     most_versions: row.most_versions,
+    when_versions_full: row.prunes_versions ? "destroy-oldest" : "refuse",
     updated_at: row.updated_at.toISOString(),
   };
 }

@@ -63,10 +63,12 @@ export async function handleUpdateVault(
   dependencies: KeepDependencies,
 ): Promise<HttpResponse> {
   const { name, demands_preconditions: requiresPreconditions, most_versions: maxVersions } = request.body;
+  const { when_versions_full: policy } = request.body;
   const settings = {
     ...(name === undefined ? {} : { name }),
     ...(requiresPreconditions === undefined ? {} : { requiresPreconditions }),
     ...(maxVersions === undefined ? {} : { maxVersions }),
+    ...(policy === undefined ? {} : { prunesVersions: policy === "destroy-oldest" }),
   };
   const { result } = await updateSettings(readChange(request, dependencies), settings, dependencies);
   return vaultResponse(result);

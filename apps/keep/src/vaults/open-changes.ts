@@ -51,7 +51,10 @@ type Usage = {
 };
 
 /** Columns that the vault's head authenticates. */
-type ChangedColumns = Pick<VaultDetailRow, "name" | "demands_preconditions" | "most_versions" | "deleted_at">;
+type ChangedColumns = Pick<
+  VaultDetailRow,
+  "name" | "demands_preconditions" | "most_versions" | "prunes_versions" | "deleted_at"
+>;
 
 /** The state that a vault must be in; otherwise it is not found. */
 export type VaultState = "live" | "deleted" | "any";

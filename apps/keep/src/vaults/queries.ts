@@ -13,12 +13,14 @@ export type VaultDetailRow = VaultRow & {
   readonly revision: number;
   readonly demands_preconditions: boolean;
   readonly most_versions: number;
+  /** Whether a write destroys the oldest versions beyond that number, instead of being refused. */
+  readonly prunes_versions: boolean;
   readonly updated_at: Date;
   readonly deleted_at: Date | null;
 };
 
 const listColumns = "vault.id, vault.name, vault.created_at";
-const detailColumns = `${listColumns}, vault.kind, vault.revision::float8 AS revision, vault.demands_preconditions, vault.most_versions, vault.updated_at, vault.deleted_at`;
+const detailColumns = `${listColumns}, vault.kind, vault.revision::float8 AS revision, vault.demands_preconditions, vault.most_versions, vault.prunes_versions, vault.updated_at, vault.deleted_at`;
 /** As they will be after the change. */
 const changedColumns = detailColumns.replace("vault.updated_at", "now() AS updated_at");
 
@@ -136,11 +138,21 @@ export type NewVaultRow = Omit<LockedVaultRow, keyof AccountUsage | "id" | `${st
 export async function insertVault(
   transaction: Transaction,
   { accountId, vaultId }: VaultRef,
-  { kind, name, revision, demands_preconditions, most_versions, head }: NewVaultRow,
+  { kind, name, revision, demands_preconditions, most_versions, prunes_versions, head }: NewVaultRow,
 ): Promise<VaultDetailRow> {
   const [row] = await transaction.query<VaultDetailRow>({
-    text: `INSERT INTO vault (account_id, id, kind, name, revision, demands_preconditions, most_versions, head) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING ${detailColumns}`,
-    values: [accountId, vaultId, kind, name, revision, demands_preconditions, most_versions, head],
+    text: `INSERT INTO vault (account_id, id, kind, name, revision, demands_preconditions, most_versions, prunes_versions, head) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING ${detailColumns}`,
+    values: [
+      accountId,
+      vaultId,
+      kind,
+      name,
+      revision,
+      demands_preconditions,
+      most_versions,
+      prunes_versions,
+      head,
+    ],
   });
   if (row === undefined) throw new Error("INSERT returned no row");
   return row;
@@ -150,16 +162,17 @@ export type VaultSettings = {
   readonly name: string;
   readonly requiresPreconditions: boolean;
   readonly maxVersions: number;
+  readonly prunesVersions: boolean;
 };
 
 export async function updateVault(
   transaction: Transaction,
   { accountId, vaultId }: VaultRef,
-  { name, requiresPreconditions, maxVersions }: VaultSettings,
+  { name, requiresPreconditions, maxVersions, prunesVersions }: VaultSettings,
 ): Promise<void> {
   await transaction.query({
-    text: "UPDATE vault SET name = $3, demands_preconditions = $4, most_versions = $5 WHERE account_id = $1 AND id = $2",
-    values: [accountId, vaultId, name, requiresPreconditions, maxVersions],
+    text: "UPDATE vault SET name = $3, demands_preconditions = $4, most_versions = $5, prunes_versions = $6 WHERE account_id = $1 AND id = $2",
+    values: [accountId, vaultId, name, requiresPreconditions, maxVersions, prunesVersions],
   });
 }
 

@@ -38,6 +38,7 @@ test("a vault is created, read, updated with If-Match, deleted, listed as delete
     revision: Number(etag.replaceAll('"', "")),
     demands_preconditions: false,
     most_versions: 100,
+    when_versions_full: "destroy-oldest",
     updated_at: expect.stringMatching(/Z$/),
   });
   const patch = async (ifMatch: string) =>

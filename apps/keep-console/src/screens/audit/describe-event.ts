@@ -75,6 +75,7 @@ const denialReasons = new Map([
   ["token-expired", "expired token"],
   ["grant-exceeded", "more permissions than the token has"],
   ["session-required", "not available to tokens"],
+  ["operator-required", "only available to operators"],
   ["sign-in-too-old", "requires a recent sign-in"],
 ]);
 
@@ -84,12 +85,28 @@ const revocationReasons = new Map([
   ["account-deleted", "the account was deleted"],
 ]);
 
+const refusalReasons = new Map([
+  ["account-suspended", "the account is suspended"],
+  ["invitation-required", "new accounts need an invitation"],
+  ["no-rule-admits", "no admission rule applies"],
+  ["groups-missing", "the provider sent no groups"],
+]);
+
 type DescribeAction = (body: EventBody, names: EntityNames) => string;
 
 /** By event type. Each text follows the actor's name. */
 const actions = new Map<string, DescribeAction>([
   ["account-created", () => "created the account"],
   ["account-deleted", () => "deleted the account"],
+  ["account-suspended", () => "suspended the account"],
+  ["account-resumed", () => "resumed the account"],
+  ["account-managed", (body) => `${text(body, "change")} the account ${text(body, "account")}`],
+  ["operator-added", () => "made the account an operator's"],
+  ["operator-removed", () => "made the account an ordinary one"],
+  [
+    "sign-in-refused",
+    (body) => `refused a sign-in (${refusalReasons.get(text(body, "reason")) ?? text(body, "reason")})`,
+  ],
   ["signed-in", (body, { provider }) => `signed in with ${provider(text(body, "provider"))}`],
   ["session-ended", () => "signed out a session"],
   ["identity-linked", (body, { provider }) => `linked ${provider(text(body, "provider"))}`],

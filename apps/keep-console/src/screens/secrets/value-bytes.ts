@@ -1,3 +1,4 @@
+import { saveFile } from "@hearth-and-keep/page-design";
 import type { SecretValue } from "@hearth-and-keep/vault-contract";
 
 type Content = Pick<SecretValue, "value" | "encoding">;
@@ -18,14 +19,8 @@ function decodeContent({ value, encoding }: Content): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(atob(value), (character) => character.charCodeAt(0));
 }
 
-/** Starts a download; the object URL is revoked right after. */
 export function saveAsFile(name: string, content: Content): void {
-  const url = URL.createObjectURL(new Blob([decodeContent(content)], { type: "application/octet-stream" }));
-  const link = document.createElement("a");
-  link.href = url;
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(url), 1000);
+  saveFile(name, new Blob([decodeContent(content)], { type: "application/octet-stream" }));
 }
 
 export function formatBytes(bytes: number): string {

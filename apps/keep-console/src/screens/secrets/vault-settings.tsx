@@ -52,6 +52,11 @@ type SettingsFormProps = {
   readonly onDelete: () => void;
 };
 
+const versionsHints = {
+  "destroy-oldest": "At the limit, a new version destroys the oldest one.",
+  refuse: "At the limit, a version must be destroyed before a new one can be saved.",
+} as const;
+
 function SettingsForm({ vault, onReload, onClose, onDelete }: SettingsFormProps) {
   const [name, setName] = useState(vault.name);
   const [requiresPreconditions, setRequiresPreconditions] = useState(vault.demands_preconditions);
@@ -83,7 +88,7 @@ function SettingsForm({ vault, onReload, onClose, onDelete }: SettingsFormProps)
       />
       <TextField
         label="Maximum versions per secret"
-        hint="At the limit, a version must be destroyed before a new one can be saved."
+        hint={versionsHints[vault.when_versions_full]}
         type="number"
         min={1}
         max={10_000}

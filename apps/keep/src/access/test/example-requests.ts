@@ -15,6 +15,7 @@ export const examples: Readonly<Record<string, Example>> = {
   "PATCH /api/secrets/vaults/:vault": { body: { name: "Renamed" } },
   "POST /api/secrets/vaults/:vault/restore": { prepare: requestAsAdmin("DELETE", "/vaults/:vault") },
   "PUT /api/secrets/vaults/:vault/secrets/by-path/*": { body: { value: "third" } },
+  "PATCH /api/secrets/vaults/:vault/secrets/by-path/*": { body: { tags: ["example"] } },
   "PATCH /api/secrets/vaults/:vault/secrets/:secret": { body: { tags: ["example"] } },
   "POST /api/secrets/vaults/:vault/secrets/:secret/restore": {
     prepare: requestAsAdmin("DELETE", "/vaults/:vault/secrets/:secret"),

@@ -19,6 +19,7 @@ export type Objects = {
   readonly session: string;
   readonly identity: string;
   readonly operation: string;
+  readonly account: string;
 };
 
 export type TestAccount = {
@@ -66,13 +67,14 @@ export async function createTestAccount(keep: TestKeep): Promise<TestAccount> {
       session: (await addSession(keep, person, "1 minute")).id,
       identity: await addIdentity(keep, person),
       operation: await addOperation(keep, person, vault),
+      account: person.accountId,
     },
   };
 }
 
 /** Ids that do not exist. */
 export function missingObjects(): Objects {
-  const names = ["vault", "secret", "token", "session", "identity", "operation"] as const;
+  const names = ["vault", "secret", "token", "session", "identity", "operation", "account"] as const;
   // The names above and `version` are all members of Objects.
   return { ...Object.fromEntries(names.map((name) => [name, generateId()])), version: "99" } as Objects;
 }

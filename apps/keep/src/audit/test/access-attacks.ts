@@ -268,6 +268,11 @@ export const accountAttacks: Attacks = {
       `account ${victim.account} is not genuine`,
       `UPDATE account SET status = 'disabled' WHERE account_id = '${victim.account}'`,
     ),
+  "account made an operator's": ({ victim }) =>
+    attack(
+      `account ${victim.account} is not genuine`,
+      `UPDATE account SET is_operator = true WHERE account_id = '${victim.account}'`,
+    ),
   "epoch of an account rolled back, with a revoked token": ({ victim }) =>
     attack(
       `account ${victim.account} is not genuine`,

@@ -3,6 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { CheckpointKey } from "@hearth-and-keep/audit-chain";
+import { compileCacheEnvironment } from "@hearth-and-keep/test-servers";
 import { archiveAudit } from "../../commands/archive-audit.ts";
 import type { TestKeep, TestPerson } from "../../test/start-test-keep.ts";
 import { describeKeys } from "../export/export-stream.ts";
@@ -19,7 +20,7 @@ export function runAuditCommand(keep: TestKeep, ...args: readonly string[]): Pro
     const child = execFile(
       process.execPath,
       [program, "audit", ...args],
-      { env: { KEEP_DATABASE_URL: keep.databaseUrl } },
+      { env: { ...compileCacheEnvironment(), KEEP_DATABASE_URL: keep.databaseUrl } },
       (_error, output, stderr) => resolve([child.exitCode ?? -1, (output + stderr).trim().split("\n")]),
     );
   });

@@ -20,7 +20,7 @@ export async function lockEpoch(
   accountId: string,
   rowMacs: RowMacs,
 ): Promise<number> {
-  return (await lockGenuine(transaction, accountId, rowMacs)).epoch;
+  return (await lockGenuine(transaction, { accountId, rowMacs })).epoch;
 }
 
 /** As `lockEpoch`; undefined when the account is not active. */
@@ -29,26 +29,29 @@ export async function lockEpochIfActive(
   accountId: string,
   rowMacs: RowMacs,
 ): Promise<number | undefined> {
-  return (await lockIfActive(transaction, accountId, rowMacs))?.epoch;
+  return (await lockWithStatus(transaction, { accountId, rowMacs }))?.epoch;
 }
 
-async function lockGenuine(
-  transaction: Transaction,
-  accountId: string,
-  rowMacs: RowMacs,
-): Promise<AccountRow> {
-  const account = await lockIfActive(transaction, accountId, rowMacs);
+export type AccountChange = {
+  readonly accountId: string;
+  readonly rowMacs: RowMacs;
+  /** The status that the account must have; active by default. */
+  readonly status?: "active" | "disabled";
+};
+
+async function lockGenuine(transaction: Transaction, change: AccountChange): Promise<AccountRow> {
+  const account = await lockWithStatus(transaction, change);
   if (account === undefined) throw requestFailure({ kind: "unauthenticated" });
   return account;
 }
 
-async function lockIfActive(
+/** Locks the account and returns its row, whose MAC is right; undefined when it has another status. */
+async function lockWithStatus(
   transaction: Transaction,
-  accountId: string,
-  rowMacs: RowMacs,
+  { accountId, rowMacs, status = "active" }: AccountChange,
 ): Promise<AccountRow | undefined> {
   const row = await lockAccountRow(transaction, accountId);
-  if (row?.status !== "active") return undefined;
+  if (row?.status !== status) return undefined;
   const { mac, ...account } = row;
   if (!rowMacs.isGenuine({ account }, mac)) throw requestFailure({ kind: "integrity-broken" });
   return account;
@@ -60,6 +63,8 @@ export type EpochChange<Result> = {
   readonly result: Result;
   /** Rows that the change revokes. They are not signed again, whatever the database returns for them afterwards. */
   readonly isRevoked: (row: RowOfEpoch) => boolean;
+  /** What the change makes of the account itself. */
+  readonly account?: Partial<Pick<AccountRow, "status" | "isOperator">>;
 };
 
 /**
@@ -69,17 +74,22 @@ export type EpochChange<Result> = {
  */
 export async function inNewEpoch<Result>(
   transaction: Transaction,
-  { accountId, rowMacs }: { readonly accountId: string; readonly rowMacs: RowMacs },
+  accountChange: AccountChange,
   change: (epochs: Epochs) => Promise<EpochChange<Result>>,
 ): Promise<Result> {
-  const account = await lockGenuine(transaction, accountId, rowMacs);
+  const { rowMacs } = accountChange;
+  const account = await lockGenuine(transaction, accountChange);
   const { epoch } = account;
   const next = { ...account, epoch: epoch + 1 };
-  const { result, isRevoked } = await change({ previous: epoch, next: next.epoch });
-  await signRows(transaction, next, {
-    rowMacs,
-    isSelected: (row, mac) => !isRevoked(row) && rowMacs.isGenuine({ ...row, epoch }, mac),
-  });
+  const { result, isRevoked, account: changed } = await change({ previous: epoch, next: next.epoch });
+  await signRows(
+    transaction,
+    { ...next, ...changed },
+    {
+      rowMacs,
+      isSelected: (row, mac) => !isRevoked(row) && rowMacs.isGenuine({ ...row, epoch }, mac),
+    },
+  );
   return result;
 }
 
@@ -127,7 +137,7 @@ async function signRows(
   await updateMacs(transaction, { accountId, table: "session" }, sessions.map(byId));
   const identities = sign(await listIdentityRows(transaction, accountId), (identity) => ({ identity }));
   await updateMacs(transaction, { accountId, table: "identity" }, identities.map(byId));
-  await updateAccountRow(transaction, { accountId, epoch, mac: rowMacs.compute({ account }) });
+  await updateAccountRow(transaction, { ...account, mac: rowMacs.compute({ account }) });
   return { tokens: tokens.length, identities: identities.length };
 }
 

@@ -11,7 +11,7 @@ export async function lockAccountRow(
 ): Promise<Signed<AccountRow> | undefined> {
   const [row] = await transaction.query<Signed<AccountRow>>({
     name: "lock-account-row",
-    text: 'SELECT account_id AS "accountId", status, epoch, mac FROM account WHERE account_id = $1 FOR NO KEY UPDATE',
+    text: 'SELECT account_id AS "accountId", status, is_operator AS "isOperator", epoch, mac FROM account WHERE account_id = $1 FOR NO KEY UPDATE',
     values: [accountId],
   });
   return row;
@@ -19,11 +19,11 @@ export async function lockAccountRow(
 
 export async function updateAccountRow(
   transaction: Transaction,
-  { accountId, epoch, mac }: Pick<Signed<AccountRow>, "accountId" | "epoch" | "mac">,
+  { accountId, status, isOperator, epoch, mac }: Signed<AccountRow>,
 ): Promise<void> {
   await transaction.query({
-    text: "UPDATE account SET epoch = $2, mac = $3 WHERE account_id = $1",
-    values: [accountId, epoch, mac],
+    text: "UPDATE account SET status = $2, is_operator = $3, epoch = $4, mac = $5 WHERE account_id = $1",
+    values: [accountId, status, isOperator, epoch, mac],
   });
 }
 

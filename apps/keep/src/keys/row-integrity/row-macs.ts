@@ -14,7 +14,12 @@ import {
   verifyMac,
 } from "@hearth-and-keep/envelope-crypto";
 
-export type AccountRow = { readonly accountId: string; readonly status: string; readonly epoch: number };
+export type AccountRow = {
+  readonly accountId: string;
+  readonly status: string;
+  readonly isOperator: boolean;
+  readonly epoch: number;
+};
 
 export type TokenRow = {
   readonly accountId: string;
@@ -90,8 +95,9 @@ export function createRowMacs(integrityKey: KeyObject): RowMacs {
 /** Everything that decides, and nothing that only informs, such as names and times of use. */
 function fieldsOf(row: AuthenticatedRow): AssociatedData {
   if ("account" in row) {
-    const { accountId, status, epoch } = row.account;
-    return ["account", accountId, status, epoch];
+    const { accountId, status, isOperator, epoch } = row.account;
+    // Without a field for other accounts, so that the MACs of earlier versions stay valid.
+    return ["account", accountId, status, epoch, ...(isOperator ? ["operator"] : [])];
   }
   if ("auditRecord" in row) return ["audit-record", row.auditRecord];
   const { epoch } = row;

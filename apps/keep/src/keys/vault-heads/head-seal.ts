@@ -22,6 +22,7 @@ export type HeadedVault = {
   readonly revision: number;
   readonly demands_preconditions: boolean;
   readonly most_versions: number;
+  readonly prunes_versions: boolean;
   readonly deleted_at: Date | null;
 };
 
@@ -77,5 +78,7 @@ function associatedData({ accountId, vaultId }: VaultRef, vault: HeadedVault): A
     vault.demands_preconditions ? "demands-preconditions" : "",
     vault.most_versions,
     vault.deleted_at === null ? "live" : "deleted",
+    // Heads that were sealed before vaults could prune remain valid: those vaults do not.
+    ...(vault.prunes_versions ? ["prunes-versions"] : []),
   ];
 }

@@ -100,6 +100,7 @@ test("settings, state or account of a vault changed by SQL are rejected", async 
   const changes = [
     "demands_preconditions = true",
     "most_versions = 10000",
+    "prunes_versions = NOT prunes_versions",
     "name = 'Renamed'",
     "revision = revision + 1",
     "head = NULL",

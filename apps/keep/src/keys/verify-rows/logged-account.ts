@@ -14,6 +14,9 @@ export type LoggedAccount = {
   /** Created, and not purged. */
   readonly vaults: ReadonlySet<string>;
   readonly purgedVaults: ReadonlySet<string>;
+  readonly isSuspended: boolean;
+  /** It was an operator's, and is no longer. */
+  readonly isNoOperator: boolean;
   readonly isDeleted: boolean;
 };
 
@@ -32,6 +35,8 @@ export async function foldAccountEvents(
     unlinkedIdentities: new Set<string>(),
     vaults: new Set<string>(),
     purgedVaults: new Set<string>(),
+    isSuspended: false,
+    isNoOperator: false,
     isDeleted: false,
   };
   const since = (Date.now() - tokenRetentionDays * 86_400_000) * 1000;
@@ -56,6 +61,10 @@ export async function foldAccountEvents(
       state.vaults.delete(vault);
       state.purgedVaults.add(vault);
     }
+    if (type === "account-suspended" || type === "account-resumed")
+      state.isSuspended = type === "account-suspended";
+    if (type === "operator-added" || type === "operator-removed")
+      state.isNoOperator = type === "operator-removed";
     if (type === "account-deleted") state.isDeleted = true;
   }
   return state;

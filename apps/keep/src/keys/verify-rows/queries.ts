@@ -21,7 +21,7 @@ export async function readAccountRow(
   accountId: string,
 ): Promise<Signed<AccountRow> | undefined> {
   const [row] = await database.queryInAccount<Signed<AccountRow>>(accountId, {
-    text: 'SELECT account_id AS "accountId", status, epoch, mac FROM account WHERE account_id = entered.account::uuid',
+    text: 'SELECT account_id AS "accountId", status, is_operator AS "isOperator", epoch, mac FROM account WHERE account_id = entered.account::uuid',
   });
   return row;
 }

@@ -1,5 +1,5 @@
 import type { Database } from "../../database/open-database.ts";
-import type { RowOfEpoch } from "../row-integrity/row-macs.ts";
+import type { AccountRow, RowOfEpoch } from "../row-integrity/row-macs.ts";
 import type { VaultKeys } from "../vault-keys.ts";
 import type { LoggedAccount } from "./logged-account.ts";
 import {
@@ -38,8 +38,20 @@ export async function verifyAccount(
   }
   if (!rowMacs.isGenuine({ account }, mac)) report(`account ${accountId} is not genuine`);
   else if (logged.isDeleted) report(`account ${accountId} was put back after it was deleted`);
+  else verifyState(account, { logged, report });
   const context = { ...verifier, accountId, logged, epochs: createEpochCheck(account.epoch, verifier) };
   await Promise.all([verifyTokens(context), verifySessions(context), verifyIdentities(context)]);
+}
+
+/** A genuine row may be an earlier one. Records of what took a right away may be archived, and then say nothing. */
+function verifyState(
+  { accountId, status, isOperator }: AccountRow,
+  { logged, report }: Pick<AccountContext, "logged" | "report">,
+): void {
+  if (logged.isSuspended && status === "active")
+    report(`account ${accountId} was put back after it was suspended`);
+  if (logged.isNoOperator && isOperator)
+    report(`account ${accountId} was put back after it was an operator's`);
 }
 
 type AccountContext = RowVerifier & {

@@ -1,4 +1,5 @@
 import { FailureError } from "@hearth-and-keep/failures";
+import { startProcessorClock } from "@hearth-and-keep/figures";
 import { describe, expect, test } from "vitest";
 import { readDotenv, writeDotenv } from "./dotenv.ts";
 import type { FileContent, FileEntry } from "./file-entries.ts";
@@ -92,13 +93,13 @@ describe("parsing a .env file", () => {
 
   test("a long hostile file is parsed or rejected within two seconds", () => {
     const many = 100_000;
-    const startedAt = performance.now();
+    const elapsed = startProcessorClock();
     readDotenv(`A=b${" ".repeat(many)}c`);
     readDotenv(`A="${"\\\\".repeat(many)}"`);
     failureOf(() => readDotenv(`A="${"\\".repeat(many + 1)}`));
     failureOf(() => readDotenv(`export${" ".repeat(many)}!`));
     failureOf(() => readDotenv(`A${" ".repeat(many)}!`));
-    expect(performance.now() - startedAt).toBeLessThan(2000);
+    expect(elapsed()).toBeLessThan(2000);
   });
 });
 

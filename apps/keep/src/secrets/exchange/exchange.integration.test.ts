@@ -78,7 +78,7 @@ describe("an import", () => {
     });
     await keep.database.inAccount(fixture.person.accountId, (transaction) =>
       transaction.query({
-        text: "UPDATE vault SET most_versions = 1 WHERE id = $1",
+        text: "UPDATE vault SET most_versions = 1, prunes_versions = false WHERE id = $1",
         values: [fixture.person.vaultId],
       }),
     );

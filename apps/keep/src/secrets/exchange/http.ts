@@ -5,7 +5,7 @@
  * in the audit log before it leaves, including values read only through a reference.
  * Imported by `routes.ts`; `values/` uses the references.
  */
-import { type HttpResponse, jsonResponse } from "@hearth-and-keep/http-service";
+import { type HttpResponse, jsonResponse, textResponse } from "@hearth-and-keep/http-service";
 import type {
   ExportedFile,
   exportQuery,
@@ -45,7 +45,7 @@ export async function handleImport(
   request: KeepRequest<Static<typeof importRequest>, Static<typeof importQuery>>,
   dependencies: KeepDependencies,
 ): Promise<HttpResponse> {
-  const { format, path = "/", mode = "create", dry_run } = request.query;
+  const { format = "dotenv", path = "/", mode = "create", dry_run } = request.query;
   const isDryRun = dry_run === "true";
   const file = { format, folder: parseFolder(path), mode, isDryRun, content: request.body.content };
   const { revision, ...outcome } = await importFile(readChange(request, dependencies), file, dependencies);
@@ -56,10 +56,28 @@ export async function handleExport(
   request: QueryRequest<typeof exportQuery>,
   dependencies: KeepDependencies,
 ): Promise<HttpResponse> {
-  const { format } = request.query;
+  const { format = "dotenv" } = request.query;
   const selection = readSelection(request);
   const file = await exportFile(request.actor, { selection, format }, dependencies);
-  return jsonResponse({ format, path: selection.folder, ...file } satisfies ExportedFile);
+  const response = prefersText(request.headers["accept"])
+    ? textResponse(file.content)
+    : jsonResponse({ format, path: selection.folder, ...file } satisfies ExportedFile);
+  return { ...response, headers: { ...response.headers, vary: "accept" } };
+}
+
+/** Clients that accept both, as many do by default, get JSON. */
+function prefersText(accept: string | readonly string[] | undefined): boolean {
+  const types = [accept ?? []]
+    .flat()
+    .join()
+    .split(",")
+    .map((type) => type.split(";", 1)[0]?.trim().toLowerCase());
+  return types.includes("text/plain") && !types.includes("application/json");
+}
+
+/** The file alone, for a request of type text/plain. */
+export function readTextFile(content: string): Static<typeof importRequest> {
+  return { content };
 }
 
 type SelectionQuery = {

@@ -1,4 +1,5 @@
 import { FailureError } from "@hearth-and-keep/failures";
+import { startProcessorClock } from "@hearth-and-keep/figures";
 import { describe, expect, test } from "vitest";
 import type { SecretType } from "../queries.ts";
 import type { FileEntry } from "./file-entries.ts";
@@ -91,11 +92,11 @@ describe("parsing a JSON file", () => {
 
   test("deep lists and long texts are parsed within two seconds", () => {
     const deep = 200_000;
-    const startedAt = performance.now();
+    const elapsed = startProcessorClock();
     const [entry] = readJsonFile(`{"a": ${"[".repeat(deep)}${"]".repeat(deep)}}`).entries;
     expect(entry?.bytes.length).toBe(2 * deep);
     readJsonFile(`{"a": "${"\\\\".repeat(deep)}"}`);
-    expect(performance.now() - startedAt).toBeLessThan(2000);
+    expect(elapsed()).toBeLessThan(2000);
   });
 });
 

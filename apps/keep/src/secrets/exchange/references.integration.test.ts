@@ -30,14 +30,17 @@ describe("references in a value", () => {
     expect(await expand(text)).toBe(expanded);
   });
 
-  test.for<[rule: string, text: string, reference: string]>([
+  test.for<[rule: string, text: string, reference: string, holder?: string]>([
     ["a missing secret", "a ${/nowhere} b", "${/nowhere}"],
     ["a binary secret", "${/binary}", "${/binary}"],
     ["a missing secret in another vault", `\${${other}:/json}`, `\${${other}:/json}`],
-    ["a missing secret behind another reference", "${/dangling}", "${/nowhere}"],
-  ])("a reference to %s is rejected by name", async ([_rule, text, reference]) => {
-    expect(await failureOf(expand(text))).toEqual({ kind: "reference-missing", reference });
-  });
+    ["a missing secret behind another reference", "${/dangling}", "${/nowhere}", "/dangling"],
+  ])(
+    "a reference to %s is rejected by name, with the secret that contains it",
+    async ([_rule, text, reference, holder = "/start"]) => {
+      expect(await failureOf(expand(text))).toEqual({ kind: "reference-missing", reference, holder });
+    },
+  );
 
   test.for<[rule: string, text: string, references: readonly string[]]>([
     ["to itself", "${/start}", ["/start", "/start"]],

@@ -97,7 +97,11 @@ async function follow(expansion: Expansion, step: ReferenceStep, chain: Referenc
   }
   const secret = await expansion.fetchSecret(step);
   const text = secret === undefined ? undefined : readableText(secret);
-  if (text === undefined) throw requestFailure({ kind: "reference-missing", reference: step.source });
+  if (text === undefined) {
+    // The caller may know it: its value was read before its references are followed.
+    const holder = formatTarget(expansion, chain.at(-1) ?? step);
+    throw requestFailure({ kind: "reference-missing", reference: step.source, holder });
+  }
   const expanded =
     secret?.type === "text" ? await expand(expansion, text, [...chain, step]) : { text, height: 0 };
   expansion.cache.set(name, expanded);

@@ -4,13 +4,14 @@ import type { IdempotentResult } from "../../idempotency/run-idempotent.ts";
 import { assertPreconditions } from "../../preconditions.ts";
 import type { ChangeDependencies, ChangeRequest } from "../../vaults/change-queue.ts";
 import type { VaultChange } from "../../vaults/open-changes.ts";
-import { changeSecrets, loadSecret, updateSecret } from "../change-secret.ts";
+import { changeSecrets, loadSecret } from "../change-secret.ts";
 import { describeSecret, type SecretMetadata } from "../describe-secret.ts";
 import type { SecretForUpdate, SecretType } from "../queries.ts";
 import { SecretIntegrityError, valueAssociatedData, wrapIntegrityError } from "../secret-mac.ts";
 import { joinPath } from "../secret-path.ts";
 import { addVersion } from "../write-secret.ts";
-import { destroyVersion, type EncryptedVersion, findVersion } from "./queries.ts";
+import { destroyVersionInChange } from "./destroy-version.ts";
+import { type EncryptedVersion, findVersion } from "./queries.ts";
 
 export type VersionRef = { readonly id: string; readonly version: number };
 
@@ -52,14 +53,7 @@ export async function destroyOldVersion(
         reason: "The current version cannot be destroyed; write a new version first, or delete the secret",
       });
     }
-    await destroyVersion(change.transaction, { ...change.vaultRef, secretId: id }, version);
-    change.usage.storedBytes -= row.sealed?.length ?? 0;
-    const destroyed = [...before.destroyed_versions, version].toSorted((one, other) => one - other);
-    const stored = await updateSecret(change, before, { destroyed_versions: destroyed });
-    change.record(
-      { type: "version-destroyed", secret: id, path: joinPath(before.folder, before.name), version },
-      { id, revision: stored.revision },
-    );
+    await destroyVersionInChange(change, before, row);
     return null;
   });
 }
@@ -69,7 +63,7 @@ async function loadVersion(
   { actor, preconditions }: Pick<ChangeRequest, "actor" | "preconditions">,
   { id, version }: VersionRef,
 ): Promise<{ readonly before: SecretForUpdate; readonly row: EncryptedVersion }> {
-  const before = await loadSecret(change, id, { actor, state: "live" });
+  const before = await loadSecret(change, { id }, { actor, state: "live" });
   if (version > before.current_version || before.destroyed_versions.includes(version)) {
     throw requestFailure({ kind: "not-found" });
   }

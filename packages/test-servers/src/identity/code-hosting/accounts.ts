@@ -5,12 +5,21 @@ export type AccountEmail = {
   readonly visibility: "public" | "private" | null;
 };
 
+/** In an organization, or with a team in one of its teams. */
+type Membership = {
+  readonly organization: string;
+  readonly team?: string;
+  /** Blocked: the organization has not approved the application. */
+  readonly state: "active" | "pending" | "blocked";
+};
+
 export type CodeHostingAccount = {
   /** Never changes, unlike the login, which its owner may release for another person. */
   readonly id: number;
   readonly login: string;
   readonly name: string | null;
   readonly emails: readonly AccountEmail[];
+  readonly memberships?: readonly Membership[];
 };
 
 export type CodeHostingAccounts = {

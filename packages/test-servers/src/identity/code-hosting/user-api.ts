@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type CodeHostingAccounts, describeUser } from "./accounts.ts";
+import { type CodeHostingAccount, type CodeHostingAccounts, describeUser } from "./accounts.ts";
 import type { Grants } from "./grants.ts";
 import type { RateLimit } from "./rate-limit.ts";
 import { includesScope } from "./scopes.ts";
@@ -19,7 +19,7 @@ type ApiResponse = {
 
 const anonymousHourlyLimit = 60;
 
-/** `GET /user` and `GET /user/emails`, with the errors and headers of GitHub's API. */
+/** `GET /user`, `GET /user/emails` and memberships, with the errors and headers of GitHub's API. */
 export function handleApiRequest({ request, response, url }: Exchange, dependencies: Dependencies): void {
   if (request.headers["user-agent"] === undefined) {
     const rule =
@@ -72,9 +72,46 @@ function respond(route: string, { dependencies, origin, authorization }: ApiRequ
         return { ...apiError(404, "Not Found"), headers: emailHeaders };
       return ok(account.emails, emailHeaders);
     }
-    default:
+    default: {
+      const membership = respondWithMembership(route, { account, scopes: grant.scopes });
+      if (membership !== undefined) return { ...membership, headers: callerHeaders };
       return { ...apiError(404, "Not Found"), headers: callerHeaders };
+    }
   }
+}
+
+const organizationRoute = /^GET \/user\/memberships\/orgs\/(?<organization>[^/]+)$/u;
+const teamRoute =
+  /^GET \/orgs\/(?<organization>[^/]+)\/teams\/(?<team>[^/]+)\/memberships\/(?<login>[^/]+)$/u;
+
+/** Names are compared without case, as GitHub does. Undefined for other paths. */
+function respondWithMembership(
+  route: string,
+  { account, scopes }: { readonly account: CodeHostingAccount; readonly scopes: readonly string[] },
+): ApiResponse | undefined {
+  const groups = (organizationRoute.exec(route) ?? teamRoute.exec(route))?.groups;
+  if (groups === undefined) return undefined;
+  const { organization = "", team, login } = groups;
+  const found = account.memberships?.find(
+    (each) =>
+      each.organization.toLowerCase() === organization.toLowerCase() &&
+      each.team?.toLowerCase() === team?.toLowerCase(),
+  );
+  if (found?.state === "blocked")
+    return apiError(
+      403,
+      "Although you appear to have the correct authorization credentials, the organization has enabled OAuth App access restrictions.",
+    );
+  if (!scopes.includes("read:org")) return apiError(403, "You need at least read:org scope.");
+  if (found === undefined || (login !== undefined && login !== account.login))
+    return apiError(404, "Not Found");
+  const { state } = found;
+  const body = {
+    state,
+    role: "member",
+    ...(team === undefined ? { organization: { login: found.organization } } : {}),
+  };
+  return { status: 200, body };
 }
 
 function ok(body: unknown, headers: Readonly<Record<string, string>>): ApiResponse {

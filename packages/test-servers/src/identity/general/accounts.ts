@@ -8,7 +8,12 @@ export type GeneralAccount = {
   readonly name?: string;
   /** The domain of the account's organisation, as in Google's `hd` claim. */
   readonly hostedDomain?: string;
+  /** In the claim `groups`. Above 200 the claim is left out and referred to, as Entra does. */
+  readonly groups?: readonly string[];
 };
+
+/** As many as Entra puts into a token. */
+const maxGroups = 200;
 
 export type GeneralAccounts = {
   put(account: GeneralAccount): void;
@@ -34,5 +39,11 @@ export function claimsOf(account: GeneralAccount): AccountClaims {
     email_verified: account.isEmailVerified,
     name: account.name ?? account.email,
     ...(account.hostedDomain === undefined ? {} : { hd: account.hostedDomain }),
+    ...groupClaims(account.groups),
   };
+}
+
+function groupClaims(groups: readonly string[] | undefined): Partial<AccountClaims> {
+  if (groups === undefined) return {};
+  return groups.length > maxGroups ? { _claim_names: { groups: "src1" } } : { groups: [...groups] };
 }

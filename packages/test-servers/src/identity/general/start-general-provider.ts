@@ -90,7 +90,11 @@ function configure(
   { port, codeLifetimeSeconds }: { port: number; codeLifetimeSeconds: number },
 ): Configuration {
   return {
-    claims: { openid: ["sub"], email: ["email", "email_verified"], profile: ["name", "hd"] },
+    claims: {
+      openid: ["sub"],
+      email: ["email", "email_verified"],
+      profile: ["name", "hd", "groups", "_claim_names"],
+    },
     // E-mail and profile claims are in the ID token itself, as with Google.
     conformIdTokenClaims: false,
     cookies: {

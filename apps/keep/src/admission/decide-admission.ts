@@ -1,0 +1,68 @@
+/**
+ * @module
+ * Admission: which people may sign in. Pure rules over what a provider vouches for at a sign-in. Guarantees that a person
+ * whom no rule admits gets neither an account nor a session, that rules never link accounts, and that no rule locks an
+ * operator out.
+ * Imported by `sign-in/` and `commands/`.
+ */
+import type { Person } from "../accounts/person.ts";
+import { emailDomain } from "./email-domain.ts";
+
+/** What rules are about. It is used once, at the sign-in, and not stored. */
+export type Evidence = {
+  /** As the provider wrote them. */
+  readonly verifiedEmails: readonly string[];
+  /** Those of the configured organizations and teams of which the person is an active member, as configured. */
+  readonly organizations: readonly string[] | "unavailable";
+  /** "missing" also when there are so many that the provider does not send them. */
+  readonly groups: readonly string[] | "missing";
+};
+
+export type Admission = {
+  readonly mode: "open" | "invitation" | "rules";
+  /** In canonical form. */
+  readonly emailDomains: ReadonlySet<string>;
+  /** `acme`, or `acme/platform` for one of its teams. */
+  readonly organizations: readonly string[];
+  readonly groups: ReadonlySet<string>;
+  /** `code-hosting:12345`: a provider and the subject there. */
+  readonly identities: ReadonlySet<string>;
+  readonly operators: ReadonlySet<string>;
+};
+
+export type AdmissionDecision =
+  | "admitted"
+  /** Only accounts that exist may sign in. */
+  | "invitation-required"
+  | "no-rule-admits"
+  | "groups-missing"
+  /** The provider did not say of which organizations the person is a member. */
+  | "organizations-unavailable";
+
+export type AdmissionRefusal = Exclude<AdmissionDecision, "admitted" | "organizations-unavailable">;
+
+/** Any rule admits. */
+export function decideAdmission(
+  person: Pick<Person, "provider" | "subject">,
+  evidence: Evidence,
+  admission: Admission,
+): AdmissionDecision {
+  const identity = formatIdentity(person);
+  if (admission.mode === "open" || admission.operators.has(identity)) return "admitted";
+  if (admission.mode === "invitation") return "invitation-required";
+  const { verifiedEmails, organizations, groups } = evidence;
+  const isAdmitted =
+    admission.identities.has(identity) ||
+    verifiedEmails.some((email) => admission.emailDomains.has(emailDomain(email) ?? "")) ||
+    (organizations !== "unavailable" &&
+      organizations.some((each) => admission.organizations.includes(each))) ||
+    (groups !== "missing" && groups.some((group) => admission.groups.has(group)));
+  if (isAdmitted) return "admitted";
+  if (organizations === "unavailable") return "organizations-unavailable";
+  return groups === "missing" && admission.groups.size > 0 ? "groups-missing" : "no-rule-admits";
+}
+
+/** The form in which settings name an identity. */
+export function formatIdentity({ provider, subject }: Pick<Person, "provider" | "subject">): string {
+  return `${provider}:${subject}`;
+}

@@ -1,0 +1,72 @@
+import { findIdentity } from "../accounts/queries.ts";
+import { type AdmissionRefusal, decideAdmission, formatIdentity } from "../admission/decide-admission.ts";
+import type { AuditLog } from "../audit/audit-log.ts";
+import type { Database } from "../database/open-database.ts";
+import type { Transaction } from "../database/transaction.ts";
+import { requestFailure } from "../failures.ts";
+import { lockAccountRow } from "../keys/row-integrity/queries.ts";
+import type { ServerKeys } from "../keys/server-keys.ts";
+import type { Authentication, IdentityProvider } from "./identity-provider.ts";
+import type { SignIn } from "./prepare-sign-in.ts";
+import { revokeSessions } from "./revoke-sessions.ts";
+
+export type AdmissionDependencies = Pick<SignIn, "admission"> & {
+  readonly database: Pick<Database, "query" | "inAccount">;
+  readonly audit: AuditLog;
+  readonly serverKeys: Pick<ServerKeys, "rowMacs">;
+};
+
+/** Whether the person may get an account, or only sign in to one that exists. */
+export type Admitted = { readonly mayCreateAccount: boolean };
+
+/**
+ * Throws unless the person may sign in. A refusal ends the sessions of the identity, because it is the first that Keep learns
+ * of a membership that ended. `startSession` verifies that the account is the person's.
+ */
+export async function assertAdmitted(
+  { person, evidence }: Authentication,
+  provider: Pick<IdentityProvider, "name">,
+  dependencies: AdmissionDependencies,
+): Promise<Admitted> {
+  const decision = decideAdmission(person, evidence, dependencies.admission);
+  if (decision === "admitted") return { mayCreateAccount: true };
+  const existing = await findIdentity(dependencies.database, person);
+  if (existing !== undefined) {
+    const { accountId, identityId } = existing;
+    const isAdmitted = await dependencies.database.inAccount(accountId, async (transaction) => {
+      const isExempt = await isExemptAccount(transaction, accountId, { ...dependencies, decision });
+      if (isExempt || decision === "organizations-unavailable") return isExempt;
+      const revocation = { accountId, by: "server", selector: { ofIdentity: identityId } } as const;
+      const event = { type: "sign-in-refused", identity: identityId, reason: decision } as const;
+      dependencies.audit.record(transaction, { accountId, by: "server", event });
+      await revokeSessions(transaction, revocation, dependencies);
+      return false;
+    });
+    if (isAdmitted) return { mayCreateAccount: false };
+  }
+  throw decision === "organizations-unavailable"
+    ? requestFailure({ kind: "provider-unavailable", provider: provider.name })
+    : notAdmitted(person, decision);
+}
+
+export function notAdmitted(person: Authentication["person"], reason: AdmissionRefusal): Error {
+  return requestFailure({ kind: "not-admitted", reason, identity: formatIdentity(person) });
+}
+
+type Exemption = Pick<AdmissionDependencies, "serverKeys"> & { readonly decision: string };
+
+/**
+ * Operators are never locked out, and without invitations every account that exists may be signed in to. A suspended one too
+ * as far as admission goes: `startSession` refuses it with its own message.
+ */
+async function isExemptAccount(
+  transaction: Transaction,
+  accountId: string,
+  { decision, serverKeys: { rowMacs } }: Exemption,
+): Promise<boolean> {
+  const row = await lockAccountRow(transaction, accountId);
+  if (row === undefined || row.status === "deleted") return false;
+  const { mac, ...account } = row;
+  if (!rowMacs.isGenuine({ account }, mac)) throw requestFailure({ kind: "integrity-broken" });
+  return account.isOperator || account.status !== "active" || decision === "invitation-required";
+}

@@ -1,0 +1,42 @@
+/**
+ * @module
+ * The claims about Keep for teams: what a team can rely on that one person did not need.
+ * Imported by `claims/all-lines.ts`.
+ */
+import type { Need, ShowLine } from "../line.ts";
+import { provenByTests } from "../prove-by-tests.ts";
+
+const topic = "teams";
+const needs: readonly Need[] = ["debian packages"];
+
+type Line = Pick<ShowLine, "line" | "title"> & { readonly paths: readonly string[] };
+
+const lines: readonly Line[] = [
+  {
+    line: 3,
+    title:
+      "Each rule admits whom it names and nobody close to it, and a suspension is in force on every node within a second",
+    paths: [
+      "apps/keep/src/admission/decide-admission.test.ts",
+      "apps/keep/src/sign-in/admission.integration.test.ts",
+      "apps/keep/src/sign-in/admitted-crowd.integration.test.ts",
+      "apps/keep/src/operators",
+      "apps/keep/src/commands/manage-accounts.integration.test.ts",
+    ],
+  },
+  {
+    line: 10,
+    title: "Every property and parameter of Keep's API is described, and a client generated from it works",
+    paths: [
+      "apps/keep/src/openapi/openapi.integration.test.ts",
+      "apps/keep/src/openapi/generated-client.integration.test.ts",
+    ],
+  },
+];
+
+export const teamsLines: readonly ShowLine[] = lines.map(({ paths, ...line }) => ({
+  topic,
+  needs,
+  ...line,
+  ...provenByTests(`${topic} ${line.line}`, paths),
+}));
