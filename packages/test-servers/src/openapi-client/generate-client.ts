@@ -72,6 +72,8 @@ async function prepareGenerator(): Promise<string> {
 }
 
 async function runNode(args: readonly string[], folder: string): Promise<void> {
-  const options = { cwd: folder, env: childEnvironment(), timeout: runMilliseconds };
+  // The generator's loader of settings keeps compiled files in the temporary folder.
+  const env = { ...childEnvironment(), TMPDIR: folder };
+  const options = { cwd: folder, env, timeout: runMilliseconds };
   await run(process.execPath, [...args], options);
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { fileURLToPath } from "node:url";
-import { startProcess } from "@hearth-and-keep/test-servers";
+import { makeTemporaryFolder, startProcess } from "@hearth-and-keep/test-servers";
 import type { Backend } from "../../key-store/test/key-databases.ts";
 
 const program = fileURLToPath(new URL("limited-server-process.ts", import.meta.url));
@@ -16,11 +16,18 @@ export type LimitedNode = AsyncDisposable & {
 
 export async function startLimitedNode(backend: Backend, address: string): Promise<LimitedNode> {
   const node = randomUUID();
-  const child = await startProcess({
-    command: process.execPath,
-    arguments: [program, backend, address, node],
-    isReady: (output) => output.includes("Listening on"),
-  });
+  await using stack = new AsyncDisposableStack();
+  // A killed process cannot delete its own.
+  const folder = stack.use(await makeTemporaryFolder("limited-node"));
+  const child = stack.use(
+    await startProcess({
+      command: process.execPath,
+      arguments: [program, backend, address, node],
+      environment: { TMPDIR: folder.path },
+      isReady: (output) => output.includes("Listening on"),
+    }),
+  );
+  const resources = stack.move();
   return {
     url: /Listening on (\S+)/u.exec(child.output())?.[1] ?? "",
     node,
@@ -28,6 +35,6 @@ export async function startLimitedNode(backend: Backend, address: string): Promi
       process.kill(child.pid, "SIGKILL");
       await child.exited;
     },
-    [Symbol.asyncDispose]: () => child[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }
