@@ -13,6 +13,10 @@ const globalSetup = [
   "scripts/build-pages.ts",
 ];
 
+/**
+ * With `isolate: false`, files of one worker share loaded modules: loading them again for each file took half of the time of
+ * unit tests, and a third of that of integration tests. Tests that replace what modules share do not belong there.
+ */
 export default defineConfig({
   test: {
     maxWorkers: 2,
@@ -21,10 +25,13 @@ export default defineConfig({
         include: [`${everywhere}/**/*.test.ts`],
         exclude: [...excluded, ...lanes.map((lane) => `**/*.${lane}.test.ts`)],
         setupFiles: ["scripts/vitest/unit-setup.ts"],
-        // Files of one worker share loaded modules; loading them again for each file took half of the time.
         isolate: false,
       }),
-      project("integration", { include: [`${everywhere}/**/*.integration.test.ts`], globalSetup }),
+      project("integration", {
+        include: [`${everywhere}/**/*.integration.test.ts`],
+        globalSetup,
+        isolate: false,
+      }),
       project("browser", { include: [`${everywhere}/**/*.browser.test.ts`], globalSetup }),
       project("real-model", { include: [`${everywhere}/**/*.model.test.ts`], globalSetup }),
       // One after another: two benchmarks at once would measure each other.
@@ -48,7 +55,8 @@ function project(name: string, test: object) {
     test: {
       name,
       exclude: excluded,
-      testTimeout: 60_000,
+      // Far above what a test takes, because other work on the machine can slow it down several times.
+      testTimeout: 180_000,
       hookTimeout: 120_000,
       // A condition that is polled usually holds within milliseconds; a loaded machine may need longer.
       expect: { poll: { timeout: 10_000 } },

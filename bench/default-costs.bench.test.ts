@@ -1,4 +1,4 @@
-import { hasLooseTimingBounds, recordFigure } from "@hearth-and-keep/figures";
+import { hasLooseTimingBounds, recordFigure, scale } from "@hearth-and-keep/figures";
 import {
   makeTemporaryFolder,
   readProcessFile,
@@ -34,14 +34,15 @@ function chat(maxTokens: number) {
 let folder: TemporaryFolder;
 let program: string;
 
-// As people have it: in a clone, a model's process would compile its modules first.
+// As people have it: in a clone, a model's process would compile its modules first. Installing takes most of the time, and
+// other tests of CI run the installed program.
 beforeAll(async () => {
   folder = await makeTemporaryFolder("default-costs");
-  program = packAndInstall("hearth", folder.path).program;
+  program = scale === "ci" ? presentProgram.path : packAndInstall("hearth", folder.path).program;
 }, 300_000);
 afterAll(() => folder[Symbol.asyncDispose]());
 
-function startInstalled(model: TestModelName): Promise<Served> {
+function startHearth(model: TestModelName): Promise<Served> {
   return startProgram({ ...presentProgram, path: program }, model, {});
 }
 
@@ -51,7 +52,7 @@ function residentMegabytes(pid: number): number {
 
 /** The memory of a model's process after one chat, once it no longer changes. */
 async function measureMemory(model: TestModelName): Promise<number> {
-  await using hearth = await startInstalled(model);
+  await using hearth = await startHearth(model);
   await timeStream(`${hearth.url}/v1/chat/completions`, chat(64));
   const [pid = -1] = workerProcesses();
   let megabytes = residentMegabytes(pid);
@@ -104,7 +105,7 @@ async function timeLlamaServer(): Promise<number> {
 test("the first token of a model that is not loaded comes nearly as soon as from llama.cpp's own server", {
   timeout: 300_000,
 }, async () => {
-  await using hearth = await startInstalled(smol);
+  await using hearth = await startHearth(smol);
   const { ratio, medians } = await compare(
     "cold-start",
     { name: "Hearth", measure: () => timeColdRequest(hearth) },

@@ -16,7 +16,7 @@ const longSentences = sized(400, 60);
 const shortSentences = sized(60, 28);
 const rounds = sized(5, 1);
 const kindsOfPrompts = ["owned", "unknown"] as const;
-const tries = sized(200, 8);
+const tries = sized(200, 4);
 
 let folder: TemporaryFolder;
 beforeAll(async () => {

@@ -60,7 +60,7 @@ test("a short request gets its first token quickly while a long prompt is evalua
 
 test("a long prompt is delayed little by short requests beside it", { timeout: 900_000 }, async () => {
   await using engine = await loadSmolLm({ contextTokens: 8192, sequences: 2 });
-  const long = sentence.repeat(sized(400, 150));
+  const long = sentence.repeat(sized(400, 40));
   let round = 0;
   const readLong = async (): Promise<number> => {
     const request = greedy(`${freshPartition()} ${long}`, { maxTokens: 1, cachePartition: freshPartition() });
