@@ -29,6 +29,11 @@ export const other: string = 2;
 export function loose(value: any): Array<any> {
   return [value];
 }
+
+export async function writeUnder(lock: AsyncDisposable & { name: string }): Promise<void> {
+  await using held = lock;
+  return send(held.name);
+}
 `,
     "packages/logging/src/Write_Line.ts": "export const a = 1;",
     "packages/logging/src/writeLine.ts": "export const a = 1;",
@@ -56,6 +61,11 @@ export const three = (one: 1, two: 2, last: 3): number => one + two + last;
 
 export type Anything = { any: unknown };
 export const any = (anything: Anything): string => \`any \${String(anything.any)}\`;
+
+export async function writeUnder(lock: AsyncDisposable & { name: string }): Promise<void> {
+  await using held = lock;
+  return await send(held.name);
+}
 `,
     "packages/logging/src/base-address.test.ts": "export const a = 1;",
   },
@@ -68,6 +78,7 @@ export const any = (anything: Anything): string => \`any \${String(anything.any)
     "packages/logging/src/write.ts:21",
     "packages/logging/src/write.ts:24",
     "packages/logging/src/write.ts:24",
+    "packages/logging/src/write.ts:30",
     "packages/logging/src/writeLine.ts:1",
   ],
 };

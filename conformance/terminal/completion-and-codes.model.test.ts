@@ -200,7 +200,7 @@ async function codeOfInterrupted(): Promise<number> {
   const code = new Promise<number>((settle) => child.once("exit", (status) => settle(status ?? -1)));
   await expect.poll(() => slow.requests.length, { timeout: 10_000 }).toBe(1);
   child.kill("SIGINT");
-  return code;
+  return await code;
 }
 
 async function codeOfBrokenStore(): Promise<number | null> {

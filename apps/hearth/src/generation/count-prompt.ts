@@ -19,7 +19,7 @@ export async function countPrompt(
 ): Promise<number> {
   const prompt = addModelMessages(request);
   using lease = await scheduler.acquire(createLoadRequest(prompt, "generate"), signal);
-  return countConversation(lease.engine, withTools(lease.engine, prompt), signal);
+  return await countConversation(lease.engine, withTools(lease.engine, prompt), signal);
 }
 
 /** The prompt of a request as the model's template renders it, with its tokens. */

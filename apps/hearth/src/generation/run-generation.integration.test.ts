@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { EngineFailure } from "@hearth-and-keep/engine";
 import { createFakeEngine, type FakeEngine, type FakeEngineStep } from "@hearth-and-keep/engine/testing";
 import { FailureError } from "@hearth-and-keep/failures";
@@ -8,6 +9,7 @@ import { createFromFile } from "../models/create-from-file.ts";
 import type { ModelDescription } from "../models/metadata/describe-model.ts";
 import { openModelStore } from "../models/store/model-store.ts";
 import { createScheduler, type Scheduler } from "../scheduling/scheduler.ts";
+import { countPrompt } from "./count-prompt.ts";
 import type { GenerationRequest } from "./request.ts";
 import { runGeneration } from "./run-generation.ts";
 
@@ -64,6 +66,20 @@ test("a generation starts with generation-start and releases its lease at the en
   expect(events[0]).toMatchObject({ type: "generation-start", droppedMessages: 0, seed: 5 });
   expect(events.map(({ type }) => type)).toEqual(["generation-start", "text-delta", "generation-end"]);
   expect(scheduler.queueLengths()).toEqual([expect.objectContaining({ leases: 0, waiting: 0 })]);
+});
+
+test("a model stays leased while the tokens of a prompt are counted", async () => {
+  let leases: number | undefined;
+  const count = async (): Promise<number> => {
+    await nextTurn();
+    leases = counting.queueLengths()[0]?.leases;
+    return 3;
+  };
+  const counted = { ...createFakeEngine(() => []), count };
+  const counting = createScheduler({ driver: { load: async () => counted } });
+  expect(await countPrompt(request(), counting, never)).toBe(3);
+  expect(leases).toBe(1);
+  await counting.close(0);
 });
 
 test("the log has token counts and durations, the metrics have every output chunk, and neither has the text", async () => {

@@ -11,7 +11,7 @@ async function credentialsOf(content: string) {
   await using folder = await makeTemporaryFolder("credentials");
   const dockerConfig = join(folder.path, "config.json");
   await writeFile(dockerConfig, content);
-  return readCredentials({ dockerConfig });
+  return await readCredentials({ dockerConfig });
 }
 
 test("each credential in Docker's file is only used for its own host", async () => {

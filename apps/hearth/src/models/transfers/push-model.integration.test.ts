@@ -33,7 +33,7 @@ async function push({ store }: TestStore, name: string, signal = new AbortContro
     credentials: { forHost: () => undefined },
     limits: { retryPolicy },
   });
-  return Array.fromAsync(transfers.push({ name, isInsecure: true, signal }));
+  return await Array.fromAsync(transfers.push({ name, isInsecure: true, signal }));
 }
 
 /** Statuses of the registry's responses to this method. */
