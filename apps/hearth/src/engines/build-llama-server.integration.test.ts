@@ -15,7 +15,7 @@ import { createSelfTestModel } from "./self-test-model.ts";
 
 /** Notes how it was called, and creates what the real one would. */
 const standIns = {
-  git: 'case "$*" in *clone*) mkdir -p "$6";; esac',
+  git: 'if [ "$3" = clone ]; then mkdir -p "$6"; fi',
   cmake: 'mkdir -p "$4/bin"',
   ninja: [
     'cd "$2/bin"',
