@@ -67,10 +67,14 @@ async function useVault(keep: TestKeep, person: TestPerson, signal: AbortSignal)
 async function archiveInUse(keep: TestKeep, people: readonly TestPerson[], args: readonly string[]) {
   const stop = new AbortController();
   const using = people.map((person) => useVault(keep, person, stop.signal));
-  const [code, lines] = await runAuditCommand(keep, "archive", ...args);
-  // Also while nodes append to the logs that are being verified.
-  for (let round = 0; round < 3; round += 1) expect(await findingsOf(keep)).toEqual([]);
-  stop.abort();
+  const work = async () => {
+    const archived = await runAuditCommand(keep, "archive", ...args);
+    // Also while nodes append to the logs that are being verified.
+    for (let round = 0; round < 3; round += 1) expect(await findingsOf(keep)).toEqual([]);
+    return archived;
+  };
+  // Also after a failure, because the next test would wait for what goes on.
+  const [code, lines] = await work().finally(() => stop.abort());
   const used = await Promise.all(using);
   expect(used.flatMap(({ failed }) => failed)).toEqual([]);
   return {
