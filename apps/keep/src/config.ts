@@ -1,4 +1,5 @@
 import {
+  booleanSetting,
   choiceSetting,
   integerSetting,
   listSetting,
@@ -37,6 +38,10 @@ export const storageSettings = {
 
 /** Sign-in providers. A provider without a client id is disabled. */
 const signInSettings = {
+  dev: booleanSetting({
+    description:
+      "try Keep without a provider: whoever can open it on this machine signs in under any name; never with real secrets",
+  }),
   publicUrl: textSetting({
     placeholder: "url",
     defaultValue: undefined,

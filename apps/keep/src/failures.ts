@@ -23,6 +23,7 @@ export type StartFailure =
   | { readonly kind: "public-url-invalid"; readonly given: string }
   | { readonly kind: "public-url-insecure"; readonly given: string }
   | { readonly kind: "provider-address-unusable"; readonly setting: string }
+  | { readonly kind: "development-refused"; readonly reason: string }
   | { readonly kind: "admission-without-rules" }
   | { readonly kind: "admission-rules-unused"; readonly admission: string };
 
@@ -126,6 +127,8 @@ function messageFor(failure: StartFailure): string {
       return `KEEP_PUBLIC_URL is ${failure.given}, which would send session cookies unencrypted; use https, or http on localhost only (http://localhost:8300)`;
     case "provider-address-unusable":
       return `${failure.setting} must be an https URL without a query; http is allowed only for providers on this machine or in a private network`;
+    case "development-refused":
+      return `--dev is not possible: ${failure.reason}`;
     case "admission-without-rules":
       return "KEEP_ADMISSION is rules, but there are none, so nobody could sign in; set KEEP_ALLOWED_EMAIL_DOMAINS, KEEP_ALLOWED_CODE_HOSTING_ORGS, KEEP_ALLOWED_GROUPS or KEEP_ALLOWED_IDENTITIES";
     case "admission-rules-unused":
@@ -141,6 +144,7 @@ const settingKinds: ReadonlySet<StartFailure["kind"]> = new Set([
   "public-url-invalid",
   "public-url-insecure",
   "provider-address-unusable",
+  "development-refused",
   "admission-without-rules",
   "admission-rules-unused",
 ]);

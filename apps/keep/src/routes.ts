@@ -105,6 +105,7 @@ import { handleListFolders, handleListSecrets, handleListVersions } from "./secr
 import { handleReadValue, handleReadValueByPath } from "./secrets/values/http.ts";
 import { handleDestroyVersion, handleRestoreVersion } from "./secrets/versions/http.ts";
 import {
+  handleDevelopmentPage,
   handleLinkIdentity,
   handleReauthenticate,
   handleSignInCallback,
@@ -149,6 +150,7 @@ export const routes: readonly KeepRoute[] = [
   { method: "GET",    path: "/readyz",                                                              operationId: "checkReadiness",          access: "public",                          handle: handleReady,                                                   responses: { 200: { json: ready }, 503: { json: notReady } }, summary: "Readiness: this node can serve requests" },
   { method: "GET",    path: "/sign-in",                                                             operationId: "showSignInPage",          access: "public",                          handle: handleSignInPage,                                              responses: { 200: { type: "text/html" } }, summary: "Sign-in page" },
   { method: "POST",   path: "/auth/login/:provider",                                                operationId: "startSignIn",             access: "public",                          handle: handleStartSignIn,                                             addressLimit: signInLimit, responses: { 303: "empty" }, summary: "Start a sign-in from one of Keep's own pages" },
+  { method: "GET",    path: "/auth/development",                                                    operationId: "showDevelopmentSignIn",   access: "public",                          handle: handleDevelopmentPage,                                         responses: { 200: { type: "text/html" } }, summary: "Page of keep serve --dev on which people choose a name; not found otherwise" },
   { method: "GET",    path: "/auth/callback/:provider",                                             operationId: "finishSignIn",            access: "public",                          handle: handleSignInCallback,                                          addressLimit: signInLimit, responses: { 303: "empty" }, summary: "Redirect target for identity providers" },
   { method: "POST",   path: "/auth/logout",                                                         operationId: "signOut",                 access: "public",                          handle: handleSignOut,                                                 responses: { 204: "empty", 303: "empty" }, summary: "Sign out of this browser's session" },
   { method: "POST",   path: "/auth/link/:provider",                                                 operationId: "linkIdentity",            access: "fresh", scope: "session",         handle: handleLinkIdentity,                                            responses: { 303: "empty" }, summary: "Start linking another identity to the account" },

@@ -34,12 +34,16 @@ import { createMetrics, type Metrics } from "../metrics.ts";
 import { createMetricsService } from "../openapi/http.ts";
 import { issueOperatorCode } from "../operators/first-operator.ts";
 import { createVaultServer, type KeepLogger } from "../server.ts";
+import { assertDevelopmentDatabase } from "../sign-in/development-sign-in.ts";
 import { listProviderOrigins } from "../sign-in/identity-provider.ts";
 import { prepareSignIn, type SignIn } from "../sign-in/prepare-sign-in.ts";
 import { checkSession } from "../sign-in/sessions.ts";
 import { createTokenCheck } from "../tokens/check-token.ts";
 import { createLastUsed, type LastUsed } from "../tokens/last-used.ts";
 import { createChangeQueue } from "../vaults/change-queue.ts";
+
+const developmentWarning =
+  "DEVELOPMENT SIGN-IN: everyone who can open this address signs in under any name. Do not store real secrets here.";
 
 type ReadinessCheckOf = (database: Database) => ReturnType<ReadinessCheck>;
 
@@ -68,6 +72,7 @@ export async function serve(config: ServeConfig, dependencies: ServeDependencies
     migrationUrl: config.migrationDatabaseUrl?.reveal(),
   });
   logger.info("Database ready", database.migrations);
+  if (signIn.isDevelopment) await assertDevelopmentDatabase(database);
   await using services = await openServices(config, { database, wrapper, logger });
   const { metrics } = services;
   await using node = await startNode(database);
@@ -105,11 +110,22 @@ export async function serve(config: ServeConfig, dependencies: ServeDependencies
       // Starts discovery early, because the console's policy lists the providers' origins.
       for (const provider of signIn.providers.values()) void provider.prepare();
       logger.info("Listening", { url });
-      dependencies.print(`Keep is listening on ${url}`);
+      announce(url, signIn, dependencies);
       printOperatorCode();
     },
   });
   logger.info("Stopped");
+}
+
+function announce(
+  url: string,
+  { isDevelopment }: SignIn,
+  { logger, print }: Pick<ServeDependencies, "logger" | "print">,
+): void {
+  print(`Keep is listening on ${url}`);
+  if (!isDevelopment) return;
+  logger.warn("Development sign-in is on");
+  print(developmentWarning);
 }
 
 async function prepareConsole({ providers }: SignIn): Promise<KeepDependencies["console"]> {

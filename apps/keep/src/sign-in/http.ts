@@ -5,6 +5,7 @@ import { assertSameOrigin } from "../access/same-origin.ts";
 import { readAccount } from "../accounts/queries.ts";
 import type { Actor } from "../authorization/actor.ts";
 import type { KeepDependencies } from "../dependencies.ts";
+import { requestFailure } from "../failures.ts";
 import { asRequestFailure, failureFields, problemResponse, refusalText } from "../problems.ts";
 import type { KeepRequest } from "../route-row.ts";
 import { attemptSeconds, beginSignIn, type SignInRedirect, type SignInRequest } from "./begin-sign-in.ts";
@@ -12,10 +13,12 @@ import { finishSignIn } from "./finish-sign-in.ts";
 import {
   type Page,
   type PageOptions,
+  renderDevelopmentPage,
   renderFailurePage,
   renderSignedInPage,
   renderSignInPage,
 } from "./pages.ts";
+import { isRandomToken } from "./random-tokens.ts";
 import { safeReturnTo } from "./return-to.ts";
 import { revokeSessions } from "./revoke-sessions.ts";
 import { checkSession } from "./sessions.ts";
@@ -68,6 +71,17 @@ export async function handleSignInPage(
   await Promise.all([...providers.values()].map((provider) => provider.prepare()));
   const returnTo = safeReturnTo(readQuery(request)["return_to"], publicUrl);
   return htmlResponse(renderSignInPage(returnTo, pageOptions(dependencies)));
+}
+
+/** The page in place of a provider's, for the sign-in without one. */
+export async function handleDevelopmentPage(
+  request: KeepRequest,
+  dependencies: KeepDependencies,
+): Promise<HttpResponse> {
+  const state = readQuery(request)["state"];
+  const isStarted = dependencies.signIn.isDevelopment && typeof state === "string" && isRandomToken(state);
+  if (!isStarted) throw requestFailure({ kind: "not-found" });
+  return htmlResponse(renderDevelopmentPage(state, pageOptions(dependencies)));
 }
 
 type SignInPurpose = Pick<SignInRequest, "purpose" | "actor">;
@@ -196,7 +210,8 @@ function describeError(error: unknown, { requestId }: KeepRequest): string {
 
 export function pageOptions({ signIn, console }: KeepDependencies): PageOptions {
   const consoleStyle = [...console.files.keys()].find((name) => name.endsWith(".css"));
-  return { providers: signIn.providers, publicUrl: signIn.publicUrl, consoleStyle };
+  const { providers, publicUrl, isDevelopment } = signIn;
+  return { providers, publicUrl, isDevelopment, consoleStyle };
 }
 
 export function htmlResponse({ html, policy }: Page, status = 200): BufferedResponse {

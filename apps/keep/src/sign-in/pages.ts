@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { maxNameCharacters } from "./development-sign-in.ts";
 import { keepIcon, providerIcons } from "./icons.ts";
 import {
   type IdentityProvider,
@@ -14,6 +15,7 @@ export type Page = { readonly html: string; readonly policy: string };
 export type PageOptions = {
   readonly providers: IdentityProviders;
   readonly publicUrl: URL;
+  readonly isDevelopment: boolean;
   /** File name of the console's style sheet, which these pages share; undefined when the console is not built. */
   readonly consoleStyle: string | undefined;
 };
@@ -25,16 +27,17 @@ const kindLabels: Readonly<Record<ProviderKind, string>> = {
 
 export function renderSignInPage(returnTo: string, options: PageOptions): Page {
   const kinds: readonly ProviderKind[] = ["code-hosting", "general"];
-  const forms = kinds.map((kind) => {
+  const forms = kinds.flatMap((kind) => {
     const provider = options.providers.get(kind);
-    return provider === undefined ? missingProvider(kind) : providerForm(provider, returnTo);
+    if (provider !== undefined) return [providerForm(provider, returnTo)];
+    return options.isDevelopment ? [] : [missingProvider(kind)];
   });
   const isClosed = options.providers.size === 0;
   const note = isClosed
     ? "Sign-in is not available yet. Ask the operator of this Keep to configure a provider. Tokens keep working."
     : "Your first sign-in creates an account with a personal vault. Each provider creates its own account unless you link them.";
   const body = `<h1>Sign in to Keep</h1>
-${forms.join("\n")}
+${options.isDevelopment ? developmentNotice : ""}${forms.join("\n")}
 <p class="muted small">${note}</p>`;
   return renderPage("Sign in", body, options);
 }
@@ -48,6 +51,27 @@ ${options.consoleStyle === undefined ? "" : '<p><a class="button primary" href="
   return renderPage("Signed in", body, options);
 }
 
+const developmentNotice = `<p class="notice warning" role="note"><span><strong>Development sign-in.</strong> Everyone who can open this page signs in under any name. Do not store real secrets here.</span></p>
+`;
+
+/** Stands in for a provider's page. `state` is the one of the sign-in that was started. */
+export function renderDevelopmentPage(state: string, options: PageOptions): Page {
+  const people = ["Alice", "Bob", "Carol"].map(
+    (name) => `<form method="get" action="/auth/callback/general">
+<input type="hidden" name="state" value="${escapeHtml(state)}"><input type="hidden" name="name" value="${name}">
+<button class="button">${name}</button>
+</form>`,
+  );
+  const body = `<h1>Sign in as</h1>
+${developmentNotice}${people.join("\n")}
+<form method="get" action="/auth/callback/general">
+<input type="hidden" name="state" value="${escapeHtml(state)}">
+<p class="field"><label for="name">Another name</label><input class="input" id="name" name="name" required maxlength="${maxNameCharacters}" autocomplete="off"></p>
+<button class="button primary">Sign in</button>
+</form>`;
+  return renderPage("Sign in as", body, options);
+}
+
 /** Asks for the code with which the first operator is chosen. */
 export function renderOperatorPage(
   { displayName, isRejected }: { readonly displayName: string; readonly isRejected: boolean },
@@ -59,7 +83,7 @@ export function renderOperatorPage(
   const body = `<h1>Become the operator</h1>
 <p>You are signed in as <strong>${escapeHtml(displayName)}</strong>. Enter the code that Keep printed when it started.</p>
 ${error}<form method="post" action="/operator" enctype="multipart/form-data">
-<label>Code <input name="code" required maxlength="64" autocomplete="off" spellcheck="false"></label>
+<p class="field"><label for="code">Code</label><input class="input" id="code" name="code" required maxlength="64" autocomplete="off" spellcheck="false"></p>
 <button class="button primary">Become the operator</button>
 </form>
 <p class="muted small">Operators list, suspend and resume accounts. They read nothing that is in them.</p>`;

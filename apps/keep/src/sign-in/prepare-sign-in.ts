@@ -4,6 +4,7 @@ import type { Admission } from "../admission/decide-admission.ts";
 import { readAdmission } from "../admission/read-admission.ts";
 import type { ServeConfig } from "../config.ts";
 import type { Failure } from "../failures.ts";
+import { assertDevelopmentAllowed, createDevelopmentProviders } from "./development-sign-in.ts";
 import type { IdentityProviders } from "./identity-provider.ts";
 import { createIdentityProviders } from "./identity-providers.ts";
 import { isLoopback, readPublicUrl } from "./provider-address.ts";
@@ -16,6 +17,8 @@ export type SignIn = {
   readonly sessionCookie: string;
   readonly limits: SessionLimits;
   readonly admission: Admission;
+  /** Whether everyone is signed in under the name that they enter. */
+  readonly isDevelopment: boolean;
 };
 
 export type PreparedSignIn = SignIn & {
@@ -31,11 +34,12 @@ export function prepareSignIn(config: ServeConfig, { scheme, outbound }: SignInE
   const admission = readAdmission(config);
   const host = config.host.includes(":") ? `[${config.host}]` : config.host;
   const listenUrl = new URL(`${scheme}://${host}:${config.port}`);
-  const providers = createIdentityProviders(config, outbound);
+  let publicUrl = config.publicUrl === undefined ? listenUrl : readPublicUrl(config.publicUrl);
+  if (config.dev) assertDevelopmentAllowed(config, [listenUrl, publicUrl]);
+  const providers = config.dev ? createDevelopmentProviders() : createIdentityProviders(config, outbound);
   if (config.publicUrl === undefined && providers.size > 0 && !isLoopback(listenUrl)) {
     throw new FailureError<Failure>({ kind: "public-url-not-set" });
   }
-  let publicUrl = config.publicUrl === undefined ? listenUrl : readPublicUrl(config.publicUrl);
   return {
     providers,
     get publicUrl() {
@@ -46,6 +50,7 @@ export function prepareSignIn(config: ServeConfig, { scheme, outbound }: SignInE
     },
     limits: { idleMinutes: config.sessionIdleMinutes, lifetimeHours: config.sessionLifetimeHours },
     admission,
+    isDevelopment: config.dev,
     setListenUrl(url) {
       if (config.publicUrl === undefined) publicUrl = new URL(url);
     },

@@ -20,6 +20,15 @@ export type AttemptKey = { readonly stateHash: Buffer; readonly binderHash: Buff
 
 const maxDeletedAttempts = 100;
 
+/** Whether anyone signed in with another issuer than this one. */
+export async function hasOtherIssuer(database: Pick<Database, "query">, issuer: string): Promise<boolean> {
+  const rows = await database.query({
+    text: "SELECT FROM identity_route WHERE issuer <> $1 LIMIT 1",
+    values: [issuer],
+  });
+  return rows.length > 0;
+}
+
 export async function insertAttempt(
   database: Pick<Database, "query">,
   { stateHash, binderHash }: AttemptKey,

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { routes } from "../routes.ts";
 import { readAs } from "../test/fake-browser.ts";
 import { type KeepWithProviders, startKeepWithProviders } from "../test/start-keep-with-providers.ts";
+import { startTestKeep } from "../test/start-test-keep.ts";
 
 let fixture: KeepWithProviders;
 let browser: TestBrowser;
@@ -192,6 +193,25 @@ test("the sign-in pages fit a small screen in light and dark mode and load nothi
   await signedIn.getByRole("button", { name: "Sign out" }).click();
   await signedIn.getByRole("heading", { name: "Sign in to Keep" }).waitFor();
   await signedIn.context().close();
+});
+
+test("with --dev a person signs in under a name, on pages that say so and fit a small screen", async () => {
+  await using keep = await startTestKeep({ settings: { dev: "true" } });
+  for (const colorScheme of ["light", "dark"] as const) {
+    const page = await browser.openPage(`${keep.url}/sign-in?return_to=/sign-in`, {
+      colorScheme,
+      viewport: { width: 360, height: 640 },
+    });
+    await takeScreenshot(page, `keep-development-start-${colorScheme}`);
+    await page.getByRole("button", { name: "Continue with development sign-in" }).click();
+    await page.getByRole("note").getByText("Do not store real secrets here").waitFor();
+    expect(await page.evaluate("document.body.scrollWidth")).toBe(360);
+    await takeScreenshot(page, `keep-development-names-${colorScheme}`);
+    await page.getByLabel("Another name").fill("Dana");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByText("You are signed in as Dana").waitFor();
+    await page.context().close();
+  }
 });
 
 test("a page of another site can neither start a sign-in nor use a session", async () => {

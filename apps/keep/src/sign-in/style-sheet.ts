@@ -11,5 +11,6 @@ h1 { margin: 0 0 1.25rem; font-size: 1.375rem; line-height: 1.25; }
 p { margin: 0 0 1rem; overflow-wrap: anywhere; }
 form { margin: 0 0 .75rem; }
 svg { width: 1.25rem; height: 1.25rem; vertical-align: middle; margin-right: .5rem; }
+input:not([type="hidden"]) { display: block; width: 100%; padding: .75rem; font: inherit; }
 button, a.button { display: block; width: 100%; padding: .75rem 1rem; font: inherit; text-align: center; overflow-wrap: anywhere; }
 `;
