@@ -15,7 +15,8 @@ const globalSetup = [
 
 /**
  * With `isolate: false`, files of one worker share loaded modules: loading them again for each file took half of the time of
- * unit tests, and a third of that of integration tests. Tests that replace what modules share do not belong there.
+ * unit tests. Tests that start servers keep their own process: what one leaves running would otherwise take the memory
+ * and the time of all that follow.
  */
 export default defineConfig({
   test: {
@@ -30,7 +31,6 @@ export default defineConfig({
       project("integration", {
         include: [`${everywhere}/**/*.integration.test.ts`],
         globalSetup,
-        isolate: false,
       }),
       project("browser", { include: [`${everywhere}/**/*.browser.test.ts`], globalSetup }),
       project("real-model", { include: [`${everywhere}/**/*.model.test.ts`], globalSetup }),

@@ -138,6 +138,7 @@ function startGeneral(redirectUri: string) {
     accounts: [
       { subject: "101", email: "first@example.com", isEmailVerified: true },
       { subject: "102", email: "third@example.com", isEmailVerified: true },
+      { subject: "103", email: "fourth@example.com", isEmailVerified: true },
     ],
     clients: [{ ...client, redirectUris: [redirectUri] }],
   });

@@ -197,6 +197,30 @@ test("the first steps are offered once, also after skipping them and after anoth
   flows.push("offered once and skipped");
 });
 
+test("a person who goes elsewhere before the first steps are offered stays there", async () => {
+  const visitor = await openFreshBrowser();
+  const { promise: isReleased, resolve: release } = Promise.withResolvers<void>();
+  await visitor.route("**/api/account", async (route) => {
+    await isReleased;
+    await route.continue();
+  });
+  const asked = visitor.waitForRequest("**/api/account");
+  await signInAtProvider(visitor, { at: "general", account: "fourth@example.com" });
+  await asked;
+  await visitor.getByRole("link", { name: "Tokens" }).click();
+  await visitor.getByRole("link", { name: "New token" }).waitFor();
+  const responded = visitor.waitForResponse("**/api/account");
+  release();
+  await responded;
+  await visitor.getByRole("link", { name: "New token" }).click();
+  await visitor.getByLabel("Name", { exact: true }).fill("first");
+  // Going back to the secrets still offers them.
+  await visitor.getByRole("link", { name: "Secrets", exact: true }).click();
+  await visitor.waitForURL(`${fixture.url}/welcome`);
+  await visitor.context().close();
+  flows.push("elsewhere before they are offered");
+});
+
 test("the steps work by keyboard, show errors at their fields, and resume after a fresh sign-in", async () => {
   const visitor = await signInFirstTime({ at: "code-hosting", account: "second" });
   const saveButton = visitor.getByRole("button", { name: "Save secret" });

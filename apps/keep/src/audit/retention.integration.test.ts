@@ -24,21 +24,23 @@ const recordsPerMonth = chooseSize({ ci: 60, show: 6000, nightly: 30_000 });
 const archivedMonths = 11;
 const minRequests = 30;
 const differentSecrets = 100;
+/** On a slow machine, verification would otherwise never catch up with the records of the requests. */
+const maxRoundsPerPerson = chooseSize({ ci: 100, show: 500, nightly: 1000 });
 
 const otherTables = ["audit_log", "audit_batch", "audit_tile", "audit_stream", "audit_archive"];
 
-/** Of the audit tables, after what autovacuum does every minute. */
+/** Of the audit tables, after what autovacuum does every minute; without this month, to which requests add records. */
 async function countBytes(keep: TestKeep): Promise<number> {
   const [row] = await runAsSuperuser<{ bytes: string }>(keep, [
     `VACUUM ${otherTables.join()}`,
-    `SELECT sum(pg_total_relation_size(oid)) AS bytes FROM pg_class WHERE relkind = 'r' AND (relname LIKE 'audit_record%' OR relname IN ('${otherTables.join("','")}'))`,
+    `SELECT sum(pg_total_relation_size(oid)) AS bytes FROM pg_class WHERE relkind = 'r' AND (relname LIKE 'audit_record%' AND relname <> to_char(now() AT TIME ZONE 'UTC', '"audit_record_"YYYY_MM') OR relname IN ('${otherTables.join("','")}'))`,
   ]);
   return Number(row?.bytes);
 }
 
 type Usage = { succeeded: number; readonly failed: number[]; slowestMilliseconds: number };
 
-/** Writes, reads and lists until stopped. */
+/** Writes, reads and lists until stopped, up to a number of rounds. */
 async function useVault(keep: TestKeep, person: TestPerson, signal: AbortSignal): Promise<Usage> {
   const { text: token } = await keep.addToken(person, { scopes: everyScope });
   const vault = `/api/secrets/vaults/${person.vaultId}`;
@@ -51,7 +53,7 @@ async function useVault(keep: TestKeep, person: TestPerson, signal: AbortSignal)
     if (response.ok) usage.succeeded += 1;
     else usage.failed.push(response.status);
   };
-  for (let at = 0; !signal.aborted; at += 1) {
+  for (let at = 0; at < maxRoundsPerPerson && !signal.aborted; at += 1) {
     // A secret has a limited number of versions.
     await send(`/secrets/by-path/KEY_${at % differentSecrets}`, {
       method: "PUT",
@@ -162,7 +164,7 @@ test("eleven of thirteen months are archived while Keep serves, and both parts v
   expect(bytes).toBeLessThan(before.bytes / 2);
   recordFigure({
     claim: "seal 10",
-    text: `${before.records.length} records of 13 months: 11 months archived, all verified; audit tables from ${mebibytes(before.bytes)} to ${mebibytes(bytes)} MiB; ${archiving.requests} requests meanwhile, none failed, the slowest took ${archiving.slowestMilliseconds} ms`,
+    text: `${before.records.length} records of 13 months: 11 months archived, all verified; audit tables without this month from ${mebibytes(before.bytes)} to ${mebibytes(bytes)} MiB; ${archiving.requests} requests meanwhile, none failed, the slowest took ${archiving.slowestMilliseconds} ms`,
   });
 });
 

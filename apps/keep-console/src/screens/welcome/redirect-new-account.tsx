@@ -8,13 +8,19 @@ export function RedirectNewAccount({ children }: { readonly children: ReactNode 
   const isAtSecrets = path === "/" || path === "/secrets";
   const [isDecided, setIsDecided] = useState(() => !isAtSecrets || wereFirstStepsOffered());
   useEffect(() => {
-    if (isDecided) return;
+    if (isDecided || !isAtSecrets) return;
+    let hasLeft = false;
     void isNewAccount().then((isNew) => {
+      // Someone who already went elsewhere stays there.
+      if (hasLeft) return undefined;
       recordFirstStepsOffered();
       if (isNew) navigate("/welcome", { replace: true });
       setIsDecided(true);
       return undefined;
     });
-  }, [isDecided]);
-  return isDecided ? children : <Loading label="Loading Keep" />;
+    return () => {
+      hasLeft = true;
+    };
+  }, [isDecided, isAtSecrets]);
+  return isDecided || !isAtSecrets ? children : <Loading label="Loading Keep" />;
 }
