@@ -12,7 +12,7 @@ import { sanitizeDisplayText } from "./sanitize-display-name.ts";
 const issuer = "urn:keep:development";
 export const maxNameCharacters = 100;
 /** Keep's own page in place of a provider's. */
-export const developmentPath = "/auth/development";
+const developmentPath = "/auth/development";
 
 /** Signs in whoever types a name. For trying Keep out; `assertDevelopmentAllowed` limits it to this machine. */
 export function createDevelopmentProviders(): IdentityProviders {
@@ -50,9 +50,6 @@ type DevelopmentConfig = Pick<
 
 /** Throws where others than the people of this machine could sign in, or where a setting says that this is no trial. */
 export function assertDevelopmentAllowed(config: DevelopmentConfig, addresses: readonly URL[]): void {
-  const refuse = (reason: string): never => {
-    throw new FailureError<Failure>({ kind: "development-refused", reason });
-  };
   if (!addresses.every(isLoopback))
     refuse("it signs in everyone, so KEEP_HOST and KEEP_PUBLIC_URL must be addresses of this machine");
   if (config.trustedProxies.length > 0)
@@ -67,5 +64,9 @@ export function assertDevelopmentAllowed(config: DevelopmentConfig, addresses: r
 export async function assertDevelopmentDatabase(database: Pick<Database, "query">): Promise<void> {
   if (!(await hasOtherIssuer(database, issuer))) return;
   const reason = "this database has accounts of people who signed in with a provider; use an empty one";
+  refuse(reason);
+}
+
+function refuse(reason: string): never {
   throw new FailureError<Failure>({ kind: "development-refused", reason });
 }
