@@ -44,6 +44,9 @@ export type RequestFailure =
   | { readonly kind: "session-required" }
   | { readonly kind: "operator-required" }
   | { readonly kind: "sign-in-too-old" }
+  /** The caller's role in the organisation does not have the right. */
+  | { readonly kind: "role-required" }
+  | { readonly kind: "last-owner" }
   /** Also for another account's resources, which must be indistinguishable from missing ones. */
   | { readonly kind: "not-found" }
   /** A vault outside the token's limits; responds like "not-found", so that the token does not reveal what exists. */

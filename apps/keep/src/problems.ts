@@ -161,6 +161,17 @@ const problemTexts: {
     code: "fresh_sign_in_required",
     title: "Requires a recent sign-in; sign in again",
   }),
+  "role-required": () => ({
+    status: 403,
+    code: "role_required",
+    title: "Your role in this organisation does not allow this",
+  }),
+  "last-owner": () => ({
+    status: 409,
+    code: "last_owner",
+    title: "The organisation would have no owner",
+    detail: "Make another member an owner first, or delete the organisation",
+  }),
   "sign-in-refused": ({ reason }) => ({
     status: 403,
     code: "sign_in_refused",

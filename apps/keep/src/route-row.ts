@@ -2,6 +2,7 @@ import type { HttpRequest, Route } from "@hearth-and-keep/http-service";
 import type { Static, TSchema } from "typebox";
 import type { AddressLimit } from "./access/rate-limits.ts";
 import type { Actor } from "./authorization/actor.ts";
+import type { OrganisationRight } from "./authorization/roles.ts";
 import type { Scope } from "./authorization/scopes.ts";
 import type { KeepDependencies } from "./dependencies.ts";
 import type { ResponseShape } from "./openapi/describe-responses.ts";
@@ -25,6 +26,11 @@ export type AccessColumns =
   | { readonly access: "session" }
   /** A signed-in operator; for a change, one who signed in recently. */
   | { readonly access: "operator" | "fresh-operator" }
+  /**
+   * A signed-in member of the organisation in the path, whose role has this right; for a change, one who signed in
+   * recently. The handler's actor is in the organisation's account.
+   */
+  | { readonly access: "member" | "fresh-member"; readonly right: OrganisationRight }
   /** A token with this scope, or a person who signed in recently; `session` accepts no token. */
   | { readonly access: "fresh"; readonly scope: Scope | "session" };
 

@@ -24,10 +24,18 @@ import {
   importQuery,
   importReport,
   importRequest,
+  invitationAcceptance,
+  invitationList,
+  issuedInvitation,
   issuedToken,
   leakedTokens,
   leakedTokensResponse,
+  memberChange,
+  memberPage,
+  memberQuery,
   newFolder,
+  newInvitation,
+  newOrganisation,
   newSecret,
   newToken,
   newVault,
@@ -36,6 +44,10 @@ import {
   operatorAccount,
   operatorAccountPage,
   operatorAccountQuery,
+  organisation,
+  organisationChanges,
+  organisationDeletion,
+  organisationList,
   pageQuery,
   ready,
   revocationQuery,
@@ -89,6 +101,22 @@ import {
   handleResumeAccount,
   handleSuspendAccount,
 } from "./operators/http.ts";
+import {
+  handleAcceptInvitation,
+  handleChangeMember,
+  handleCreateInvitation,
+  handleCreateOrganisation,
+  handleDeleteOrganisation,
+  handleGetOrganisation,
+  handleLeaveOrganisation,
+  handleListInvitations,
+  handleListMembers,
+  handleListOrganisations,
+  handleRemoveMember,
+  handleRenameOrganisation,
+  handleRevokeInvitation,
+} from "./organisations/http.ts";
+import { handleInvitationPage, handleJoin } from "./organisations/invitation-page.ts";
 import type { KeepRoute } from "./route-row.ts";
 import { handleExport, handleImport, handleReadValues, readTextFile } from "./secrets/exchange/http.ts";
 import { handleCreateFolder, handleDeleteFolder, handleMoveFolder } from "./secrets/folders/http.ts";
@@ -140,6 +168,9 @@ const leakReportLimit = { name: "leaked", perMinute: 20 };
 /** Per client address; nobody types more of them. */
 const operatorCodeLimit = { name: "operator-code", perMinute: 10 };
 
+/** Per client address. Covers both requests of a person who accepts. */
+const invitationLimit = { name: "invitation", perMinute: 60 };
+
 /** Per client address; the document is large and never changes. */
 const documentLimit = { name: "openapi", perMinute: 60 };
 
@@ -161,6 +192,22 @@ export const routes: readonly KeepRoute[] = [
   { method: "GET",    path: "/api/operator/accounts/:account",                                      operationId: "getAnyAccount",           access: "operator",                        handle: handleGetAnyAccount,                                           responses: { 200: { json: operatorAccount } }, summary: "Get an account and how its people sign in" },
   { method: "POST",   path: "/api/operator/accounts/:account/suspend",                              operationId: "suspendAccount",          access: "fresh-operator",                  ...accepts({ query: revocationQuery }, handleSuspendAccount),          responses: { 200: { json: operatorAccount } }, summary: "Suspend an account; with wait=all, respond once no node accepts its sessions and tokens" },
   { method: "POST",   path: "/api/operator/accounts/:account/resume",                               operationId: "resumeAccount",           access: "fresh-operator",                  ...accepts({ query: revocationQuery }, handleResumeAccount),           responses: { 200: { json: operatorAccount } }, summary: "Resume a suspended account" },
+  { method: "GET",    path: "/invitation/:code",                                                                   operationId: "showInvitation",          access: "public",                       handle: handleInvitationPage, addressLimit: invitationLimit, responses: { 200: { type: "text/html" } }, summary: "Page on which a person accepts an invitation" },
+  { method: "POST",   path: "/invitation/:code",                                                                   operationId: "confirmInvitation",        access: "public",                       handle: handleJoin, addressLimit: invitationLimit, responses: { 303: "empty" }, summary: "Accept an invitation from its page" },
+  { method: "POST",   path: "/api/invitations/accept",                                                             operationId: "acceptInvitation",        access: "session",                      ...accepts({ body: invitationAcceptance }, handleAcceptInvitation), responses: { 200: { json: organisation } }, summary: "Join an organisation with the code of an invitation, which then no longer works" },
+  { method: "GET",    path: "/api/organisations",                                                                  operationId: "listOrganisations",       access: "session",                      handle: handleListOrganisations, responses: { 200: { json: organisationList } }, summary: "List the organisations of which you are a member" },
+  { method: "POST",   path: "/api/organisations",                                                                  operationId: "createOrganisation",      access: "session",                      ...accepts({ body: newOrganisation }, handleCreateOrganisation), responses: { 201: { json: organisation } }, summary: "Create an organisation and become its owner" },
+  { method: "GET",    path: "/api/organisations/:organisation",                                                    operationId: "getOrganisation",         access: "member", right: "organisation:read", handle: handleGetOrganisation, responses: { 200: { json: organisation } }, summary: "Get an organisation and your role in it" },
+  { method: "PATCH",  path: "/api/organisations/:organisation",                                                    operationId: "renameOrganisation",      access: "member", right: "organisation:write", ...accepts({ body: organisationChanges }, handleRenameOrganisation), responses: { 200: { json: organisation } }, summary: "Rename an organisation" },
+  { method: "DELETE", path: "/api/organisations/:organisation",                                                    operationId: "deleteOrganisation",      access: "fresh-member", right: "organisation:write", ...accepts({ body: organisationDeletion }, handleDeleteOrganisation), responses: { 204: "empty" }, summary: "Permanently delete an organisation and everything in it" },
+  { method: "POST",   path: "/api/organisations/:organisation/leave",                                              operationId: "leaveOrganisation",       access: "fresh-member", right: "organisation:read", handle: handleLeaveOrganisation, responses: { 204: "empty" }, summary: "Leave an organisation; its last owner cannot" },
+  { method: "GET",    path: "/api/organisations/:organisation/members",                                            operationId: "listMembers",             access: "member", right: "members:read", ...accepts({ query: memberQuery }, handleListMembers), responses: { 200: { json: memberPage } }, summary: "List the members of an organisation" },
+  { method: "PATCH",  path: "/api/organisations/:organisation/members/:person",                                    operationId: "updateMember",            access: "fresh-member", right: "members:write", ...accepts({ body: memberChange }, handleChangeMember), responses: { 204: "empty" }, summary: "Change a member's role; the last owner stays one" },
+  { method: "DELETE", path: "/api/organisations/:organisation/members/:person",                                    operationId: "removeMember",            access: "fresh-member", right: "members:write", handle: handleRemoveMember, responses: { 204: "empty" }, summary: "Remove a member; the last owner cannot be removed" },
+  { method: "GET",    path: "/api/organisations/:organisation/invitations",                                        operationId: "listInvitations",         access: "member", right: "members:write", handle: handleListInvitations, responses: { 200: { json: invitationList } }, summary: "List the invitations that can still be accepted" },
+  { method: "POST",   path: "/api/organisations/:organisation/invitations",                                        operationId: "createInvitation",        access: "fresh-member", right: "members:write", ...accepts({ body: newInvitation }, handleCreateInvitation), responses: { 201: { json: issuedInvitation } }, summary: "Create an invitation; its link is returned only in this response" },
+  { method: "DELETE", path: "/api/organisations/:organisation/invitations/:invitation",                            operationId: "revokeInvitation",        access: "member", right: "members:write", handle: handleRevokeInvitation, responses: { 204: "empty" }, summary: "Revoke an invitation" },
+  { method: "GET",    path: "/api/organisations/:organisation/audit",                                              operationId: "listOrganisationEvents",  access: "member", right: "audit:read",  ...accepts({ query: auditQuery }, handleListAuditEvents), responses: { 200: { json: auditPage } }, summary: "List the organisation's audit events, newest first" },
   { method: "GET",    path: "/api/session",                                                         operationId: "getSession",              access: "session",                         handle: handleGetSession,                                              responses: { 200: { json: session } }, summary: "Get the current session" },
   { method: "GET",    path: "/api/account",                                                         operationId: "getAccount",              access: "session",                         handle: handleGetAccount,                                              responses: { 200: { json: account } }, summary: "Get the account and its identities" },
   { method: "DELETE", path: "/api/account",                                                         operationId: "deleteAccount",           access: "fresh", scope: "session",         ...accepts({ body: accountDeletion }, handleDeleteAccount),            responses: { 204: "empty" }, summary: "Permanently delete the account and everything in it" },

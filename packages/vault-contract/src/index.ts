@@ -45,6 +45,25 @@ export {
   operatorAccountPage,
   operatorAccountQuery,
 } from "./operators.ts";
+export {
+  type Invitation,
+  type IssuedInvitation,
+  invitationAcceptance,
+  invitationList,
+  issuedInvitation,
+  type Member,
+  member,
+  memberChange,
+  memberPage,
+  memberQuery,
+  newInvitation,
+  newOrganisation,
+  type Organisation,
+  organisation,
+  organisationChanges,
+  organisationDeletion,
+  organisationList,
+} from "./organisations.ts";
 export { type Problem, type ProblemCode, problem, problemCodes } from "./problem.ts";
 export {
   type BatchOperation,

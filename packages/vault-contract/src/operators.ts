@@ -27,10 +27,17 @@ const accountIdentity = Type.Object(
 export const operatorAccount = Type.Object(
   {
     id: described(id, "Identifies the account"),
-    display_name: described(displayName, "Name of the person, from the identity provider"),
+    display_name: described(
+      displayName,
+      "Name of the organisation, or of the person, from the identity provider",
+    ),
+    kind: Type.Enum(["person", "organisation"], {
+      title: "AccountKind",
+      description: "Whether the account is a person's or an organisation's, which nobody signs in to",
+    }),
     status: accountStatus,
     is_operator: Type.Boolean({ description: "Whether the account may manage other accounts" }),
-    created_at: described(timestamp, "When it was created, by the first sign-in"),
+    created_at: described(timestamp, "When it was created; a person's, by the first sign-in"),
     identities: Type.Array(accountIdentity, {
       maxItems: 100,
       description: "The identities that sign in to it",

@@ -7,8 +7,10 @@
  */
 import type { RequestHead } from "@hearth-and-keep/http-service";
 import type { Actor } from "../authorization/actor.ts";
-import { allowsVault } from "../authorization/grant.ts";
+import { allowsVault, emptyGrant } from "../authorization/grant.ts";
+import { type Role, roleAllows } from "../authorization/roles.ts";
 import { requestFailure } from "../failures.ts";
+import { isId } from "../generate-id.ts";
 import type { AccessColumns } from "../route-row.ts";
 import type { CheckToken, TokenUse } from "../tokens/check-token.ts";
 import { type Credential, readCredential } from "./credentials.ts";
@@ -20,6 +22,8 @@ export type AccessDependencies = {
   readonly checkToken: CheckToken;
   /** Undefined when the session is not valid; the reason is not exposed. */
   readonly checkSession: (text: string, address: string) => Promise<Actor | undefined>;
+  /** The person's role in an organisation; undefined when they are not a member of it. */
+  readonly findRole: (organisation: string, person: string) => Promise<Role | undefined>;
   /** Whether such a credential was ever issued; cheap for many at once. */
   readonly isStored: (credential: Credential) => Promise<boolean>;
   /** Keep's URL in a browser, the only origin whose pages may use a session. */
@@ -54,11 +58,29 @@ export async function admit(
   dependencies.onAuthenticated?.(head, actor);
   dependencies.limits.consume(head, actor);
   assertAccess(actor, row);
+  if (row.access === "member" || row.access === "fresh-member") {
+    const member = await enterOrganisation(actor, head, dependencies);
+    dependencies.onAuthenticated?.(head, member.actor);
+    if (!roleAllows(member.role, row.right)) throw requestFailure({ kind: "role-required" });
+    return member.actor;
+  }
   const { vault } = head.parameters;
   if (vault !== undefined && !allowsVault(actor.grant, vault)) {
     throw requestFailure({ kind: "vault-not-allowed" });
   }
   return actor;
+}
+
+/** The person as an actor in the organisation that the path names. Throws "not found" for other people. */
+async function enterOrganisation(
+  { kind, id, accountId: personId, address }: Actor,
+  { parameters: { organisation = "" } }: RequestHead,
+  { findRole }: AccessDependencies,
+): Promise<{ readonly actor: Actor; readonly role: Role }> {
+  const role = isId(organisation) ? await findRole(organisation, personId) : undefined;
+  if (role === undefined) throw requestFailure({ kind: "not-found" });
+  // A role gives rights over the organisation, and none over what is in its vaults.
+  return { actor: { kind, id, accountId: organisation, personId, address, grant: emptyGrant }, role };
 }
 
 async function authenticate(request: AdmittedRequest, dependencies: AccessDependencies): Promise<Actor> {
@@ -121,7 +143,8 @@ function assertAccess(actor: Actor, row: AccessColumns): void {
   }
   const isForOperators = row.access === "operator" || row.access === "fresh-operator";
   if (isForOperators && actor.isOperator !== true) throw requestFailure({ kind: "operator-required" });
-  const isForFreshSignIns = row.access === "fresh" || row.access === "fresh-operator";
+  const isForFreshSignIns =
+    row.access === "fresh" || row.access === "fresh-operator" || row.access === "fresh-member";
   if (isForFreshSignIns && freshMillisecondsLeft(actor) < 0) {
     throw requestFailure({ kind: "sign-in-too-old" });
   }

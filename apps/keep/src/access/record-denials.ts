@@ -20,6 +20,7 @@ const denialKinds: ReadonlySet<RequestFailure["kind"]> = new Set([
   "grant-exceeded",
   "session-required",
   "operator-required",
+  "role-required",
   "sign-in-too-old",
 ]);
 

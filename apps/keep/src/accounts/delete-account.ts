@@ -1,9 +1,28 @@
 import type { AuditActor, AuditLog } from "../audit/audit-log.ts";
 import type { Actor } from "../authorization/actor.ts";
 import { notifyNodes } from "../cluster/queries.ts";
+import type { Database } from "../database/open-database.ts";
 import type { Transaction } from "../database/transaction.ts";
 import { requestFailure } from "../failures.ts";
-import { deleteAccountData, lockAccount } from "./queries.ts";
+import {
+  assertNoMemberships,
+  type LeaveDependencies,
+  leaveOrganisations,
+} from "../organisations/leave-organisations.ts";
+import { deleteAccountData, lockAccount, readAccount } from "./queries.ts";
+
+export type AccountDeletion = { readonly actor: Actor; readonly confirmation: string };
+
+/** Before a person's account is deleted: ends its memberships, unless the deletion will be refused. */
+export async function leaveBeforeDeletion(
+  { actor, confirmation }: AccountDeletion,
+  dependencies: LeaveDependencies & { readonly database: Pick<Database, "queryInAccount"> },
+): Promise<void> {
+  const { accountId: personId } = actor;
+  const account = await readAccount(dependencies.database, personId);
+  if (account?.display_name !== confirmation) return;
+  await leaveOrganisations({ personId, by: { ...actor, personId } }, dependencies);
+}
 
 /**
  * Permanently deletes the account and everything in it. Signing in again creates a new account. What remains is a
@@ -11,7 +30,7 @@ import { deleteAccountData, lockAccount } from "./queries.ts";
  */
 export async function deleteAccount(
   transaction: Transaction,
-  { actor, confirmation }: { readonly actor: Actor; readonly confirmation: string },
+  { actor, confirmation }: AccountDeletion,
   { audit }: { readonly audit: AuditLog },
 ): Promise<void> {
   const { accountId } = actor;
@@ -40,6 +59,7 @@ async function deleteLocked(
   { accountId, by }: { readonly accountId: string; readonly by: AuditActor },
   { audit }: { readonly audit: AuditLog },
 ): Promise<void> {
+  await assertNoMemberships(transaction, accountId);
   await deleteAccountData(transaction, accountId);
   // By this record, the contents of all earlier ones are erased.
   audit.record(transaction, { accountId, by, event: { type: "account-deleted" } });

@@ -34,10 +34,16 @@ export async function findOrCreateAccount(
   const isCreated = await dependencies.database.inAccount(ids.accountId, async (transaction) => {
     // Waits for a concurrent first sign-in of the same person; false when that one won.
     if (!(await claimIdentity(transaction, person, ids))) return false;
-    const account = { accountId: ids.accountId, status: "active", isOperator: false, epoch: 1 };
+    const account = {
+      accountId: ids.accountId,
+      kind: "person",
+      status: "active",
+      isOperator: false,
+      epoch: 1,
+    } as const;
     const { rowMacs } = dependencies.serverKeys;
     const mac = rowMacs.compute({ account });
-    await insertAccount(transaction, ids.accountId, { displayName: person.displayName, mac });
+    await insertAccount(transaction, account, { displayName: person.displayName, mac });
     const identityMac = signIdentity(person, { ...ids, epoch: account.epoch }, rowMacs);
     await insertIdentity(transaction, person, { ...ids, mac: identityMac });
     const vaultRef = { accountId: ids.accountId, vaultId: generateId() };

@@ -9,7 +9,7 @@ import { runIdempotent } from "../idempotency/run-idempotent.ts";
 import type { BodyRequest, KeepRequest } from "../route-row.ts";
 import { revokeSession, revokeSessions } from "../sign-in/revoke-sessions.ts";
 import { listSessions } from "../sign-in/sessions.ts";
-import { deleteAccount } from "./delete-account.ts";
+import { deleteAccount, leaveBeforeDeletion } from "./delete-account.ts";
 import { countHoldings, listIdentities, readAccount } from "./queries.ts";
 import { unlinkIdentity } from "./unlink-identity.ts";
 
@@ -17,8 +17,10 @@ export async function handleDeleteAccount(
   request: BodyRequest<typeof accountDeletion>,
   dependencies: KeepDependencies,
 ): Promise<HttpResponse> {
+  const deletion = { actor: request.actor, confirmation: request.body.confirm };
+  await leaveBeforeDeletion(deletion, dependencies);
   return runChange(request, dependencies, (transaction) =>
-    deleteAccount(transaction, { actor: request.actor, confirmation: request.body.confirm }, dependencies),
+    deleteAccount(transaction, deletion, dependencies),
   );
 }
 

@@ -1,5 +1,6 @@
 import type { Database } from "../database/open-database.ts";
 import type { Transaction } from "../database/transaction.ts";
+import type { AccountRow as AuthenticatedAccount } from "../keys/row-integrity/row-macs.ts";
 import type { OpenedAccount, Person } from "./person.ts";
 
 type IdentityRef = Pick<OpenedAccount, "accountId" | "identityId">;
@@ -31,12 +32,12 @@ export async function claimIdentity(
 
 export async function insertAccount(
   transaction: Transaction,
-  accountId: string,
+  { accountId, kind }: Pick<AuthenticatedAccount, "accountId" | "kind">,
   { displayName, mac }: { readonly displayName: string; readonly mac: Buffer },
 ): Promise<void> {
   await transaction.query({
-    text: "INSERT INTO account (account_id, display_name, mac) VALUES ($1, $2, $3)",
-    values: [accountId, displayName, mac],
+    text: "INSERT INTO account (account_id, kind, display_name, mac) VALUES ($1, $2, $3, $4)",
+    values: [accountId, kind, displayName, mac],
   });
 }
 
@@ -178,6 +179,9 @@ const deletionStatements = [
   "DELETE FROM sign_in_attempt WHERE account_id = $1",
   "DELETE FROM identity_route AS route USING identity WHERE identity.account_id = $1 AND route.issuer = identity.issuer AND route.subject = identity.subject AND route.account_id = $1",
   "DELETE FROM identity WHERE account_id = $1",
+  "DELETE FROM invitation WHERE account_id = $1",
+  "DELETE FROM member_route WHERE account_id = $1",
+  "DELETE FROM member WHERE account_id = $1",
   "UPDATE account SET status = 'deleted', is_operator = false, display_name = 'deleted', deleted_at = now(), epoch = epoch + 1, mac = NULL WHERE account_id = $1",
 ] as const;
 

@@ -63,6 +63,6 @@ export function decideAdmission(
 }
 
 /** The form in which settings name an identity. */
-export function formatIdentity({ provider, subject }: Pick<Person, "provider" | "subject">): string {
+export function formatIdentity({ provider, subject }: Record<"provider" | "subject", string>): string {
   return `${provider}:${subject}`;
 }

@@ -17,7 +17,7 @@ import type { CommittedRecord, NodeLog, Numbering } from "./node-log.ts";
 import { insertRecordsStatement, type NewRecord } from "./queries.ts";
 
 /** The recorded actor: a caller, or the server itself for background work. */
-export type AuditActor = Pick<Actor, "kind" | "id" | "address"> | "server";
+export type AuditActor = Pick<Actor, "kind" | "id" | "address" | "personId"> | "server";
 
 /** The changed secret, or the vault itself, and its new revision. */
 export type Subject = { readonly id: string; readonly revision: number };

@@ -11,6 +11,12 @@ export type AuditEvent =
       readonly identity: string;
       readonly provider: string;
     }
+  /** The following are in the log of an organisation. */
+  | { readonly type: "organisation-created" | "organisation-renamed"; readonly name: string }
+  | { readonly type: "member-added" | "member-changed"; readonly person: string; readonly role: string }
+  | { readonly type: "member-removed"; readonly person: string }
+  | { readonly type: "invitation-created"; readonly invitation: string; readonly role: string }
+  | { readonly type: "invitation-accepted" | "invitation-revoked"; readonly invitation: string }
   | { readonly type: "session-ended"; readonly session: string }
   | { readonly type: "vault-created" | "vault-changed"; readonly vault: string; readonly name: string }
   | { readonly type: "vault-deleted" | "vault-restored" | "vault-purged"; readonly vault: string }

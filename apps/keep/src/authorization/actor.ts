@@ -13,11 +13,13 @@ export type Actor = {
   readonly authenticatedAt?: Date;
   /** The identity a person signed in with. */
   readonly identityId?: string;
+  /** The account of the person, when they act in an organisation. */
+  readonly personId?: string;
   /** Whether the person may manage other accounts; never with a token. */
   readonly isOperator?: boolean;
 };
 
-/** The form stored in rows and audit records, e.g. `token:0198…`. */
-export function formatActor({ kind, id }: Pick<Actor, "kind" | "id">): string {
-  return `${kind}:${id}`;
+/** The form stored in rows and audit records, e.g. `token:0198…`; in an organisation, sessions say nothing of who it was. */
+export function formatActor({ kind, id, personId }: Pick<Actor, "kind" | "id" | "personId">): string {
+  return personId === undefined ? `${kind}:${id}` : `person:${personId}`;
 }

@@ -18,6 +18,9 @@ export type Grant = {
 /** A signed-in person's grant in their own account. */
 export const fullGrant: Grant = { scopes: expandScopes(scopes) };
 
+/** Of a member of an organisation, whose role alone opens no vault. */
+export const emptyGrant: Grant = { scopes: new Set() };
+
 /** Whether the parent allows everything that the child allows. A token cannot create one that exceeds its own grant. */
 export function grantCovers(parent: Grant, child: Grant): boolean {
   return (

@@ -12,6 +12,7 @@ import { checkKey } from "../keys/check-key.ts";
 import type { KeyWrapper } from "../keys/key-wrapper.ts";
 import { openServerKeys } from "../keys/server-keys.ts";
 import { findManagedAccount, listAccounts, type ManagedAccount } from "../operators/queries.ts";
+import { leaveOrganisations } from "../organisations/leave-organisations.ts";
 import { asRequestFailure } from "../problems.ts";
 import { exitCodes } from "./trusted-files.ts";
 
@@ -100,6 +101,8 @@ export async function runAccountChange(
   const audit = createAuditLog({ database, rowMacs: serverKeys.rowMacs, nodeLog });
   const work = changes[change];
   try {
+    if (change === "delete")
+      await leaveOrganisations({ personId: accountId, by: "server" }, { database, audit, serverKeys });
     await database.inAccount(accountId, (transaction) => work(transaction, accountId, { audit, serverKeys }));
     await awaitRevocation(database);
   } catch (error) {
@@ -149,6 +152,8 @@ function reasonOf(error: unknown): string {
   const { kind } = asRequestFailure(error);
   if (kind === "integrity-broken")
     return "the account was changed outside Keep; 'keep audit verify --database' shows what was changed";
+  if (kind === "last-owner")
+    return "the person is the only owner of an organisation; make another member an owner, or delete the organisation";
   if (kind === "nodes-behind")
     return "the change is committed, but a node has not confirmed it; repeat the command to wait again";
   return "the database is not available";
@@ -165,8 +170,11 @@ function describeLine({
   is_operator: isOperator,
   identities,
   display_name,
+  kind,
 }: ManagedAccount): string {
   const state = status === "disabled" ? "suspended" : "active";
+  if (kind === "organisation")
+    return [id, `${state},organisation`, "", JSON.stringify(display_name)].join("  ");
   const signedIn = identities.map(({ provider, subject }) => `${provider}:${subject}`).join(",");
   return [id, isOperator ? `${state},operator` : state, signedIn, JSON.stringify(display_name)].join("  ");
 }

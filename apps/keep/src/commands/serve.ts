@@ -33,6 +33,7 @@ import { createVaultKeys } from "../keys/vault-keys.ts";
 import { createMetrics, type Metrics } from "../metrics.ts";
 import { createMetricsService } from "../openapi/http.ts";
 import { issueOperatorCode } from "../operators/first-operator.ts";
+import { findMembership } from "../organisations/find-membership.ts";
 import { createVaultServer, type KeepLogger } from "../server.ts";
 import { assertDevelopmentDatabase } from "../sign-in/development-sign-in.ts";
 import { listProviderOrigins } from "../sign-in/identity-provider.ts";
@@ -216,6 +217,18 @@ function createAccess(config: ServeConfig, sources: AccessSources): AccessDepend
       countCheck: metrics.countTokenCheck,
     }),
     isStored: createStoredCredentials(database),
+    findRole: async (accountId, personId) =>
+      (
+        await findMembership(
+          { accountId, personId },
+          {
+            database,
+            serverKeys,
+            onIntegrityError: (account) =>
+              logger.error("Stored membership failed its integrity check", { account }),
+          },
+        )
+      )?.role,
     checkSession: (text, address) =>
       checkSession(text, address, {
         database,

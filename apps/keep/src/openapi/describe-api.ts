@@ -17,7 +17,16 @@ export type DescribedRow = {
   readonly path: string;
   readonly operationId: string;
   readonly summary: string;
-  readonly access: "public" | "actor" | "session" | "fresh" | "operator" | "fresh-operator";
+  readonly access:
+    | "public"
+    | "actor"
+    | "session"
+    | "fresh"
+    | "operator"
+    | "fresh-operator"
+    | "member"
+    | "fresh-member";
+  readonly right?: string;
   readonly scope?: string;
   readonly bodySchema?: TSchema;
   readonly textBody?: unknown;
@@ -99,15 +108,17 @@ function describeOperation(row: DescribedRow): object {
   };
 }
 
-function describeAccess({ access, scope }: DescribedRow): object {
+function describeAccess({ access, scope, right }: DescribedRow): object {
   if (access === "public") return { security: [] };
-  const isFresh = access === "fresh" || access === "fresh-operator";
+  const isFresh = access.startsWith("fresh");
   const fresh = isFresh ? ["A session must have signed in within the last 15 minutes."] : [];
   const isForOperators = access === "operator" || access === "fresh-operator";
-  if (isForOperators || access === "session" || scope === "session") {
+  if (isForOperators || right !== undefined || access === "session" || scope === "session") {
     const required = isForOperators
       ? "Requires the session of an operator."
-      : "Requires a signed-in session.";
+      : right === undefined
+        ? "Requires a signed-in session."
+        : `Requires the session of a member whose role has the right \`${right}\`.`;
     const text = [required, ...fresh].join(" ");
     return { description: text, security: [{ session: [] }] };
   }
@@ -128,6 +139,7 @@ const areas: readonly (readonly [area: string, pattern: RegExp])[] = [
   ["keys", /\/(?:rotate-key|operations)(?:\/|$)/u],
   ["secrets", /:vault\/(?:secrets|values|batch|folders|import|export)/u],
   ["vaults", /\/vaults(?:\/|$)/u],
+  ["organisations", /^\/(?:api\/)?(?:organisations|invitations?)(?:\/|$)/u],
   ["operators", /^\/(?:api\/)?operator(?:\/|$)/u],
   ["account", /^\/api\/(?:account|session)/u],
   ["sign-in", /^\/(?:sign-in|auth)/u],

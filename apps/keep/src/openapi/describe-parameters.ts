@@ -18,6 +18,16 @@ const pathParameters: Readonly<Record<string, DescribedSchema>> = {
   session: { ...id, description: "Id of the session" },
   identity: { ...id, description: "Id of the identity" },
   account: { ...id, description: "Id of the account" },
+  organisation: { ...id, description: "Id of the organisation" },
+  person: { ...id, description: "Id of a person's account" },
+  invitation: { ...id, description: "Id of the invitation" },
+  code: {
+    type: "string",
+    minLength: 1,
+    maxLength: 128,
+    pattern: "^[^/]+$",
+    description: "Code of an invitation",
+  },
   operation: { ...id, description: "Id of the operation" },
   version: {
     type: "integer",

@@ -15,6 +15,7 @@ type AccountIdentity = {
 export type ManagedAccount = {
   readonly id: string;
   readonly display_name: string;
+  readonly kind: "person" | "organisation";
   readonly status: "active" | "disabled";
   readonly is_operator: boolean;
   readonly created_at: Date;
@@ -27,7 +28,7 @@ export type AccountPage = {
   readonly limit: number;
 };
 
-const accountColumns = `account_id AS id, display_name, status, is_operator, created_at,
+const accountColumns = `account_id AS id, display_name, kind, status, is_operator, created_at,
   (SELECT coalesce(json_agg(json_build_object('provider', provider, 'issuer', issuer, 'subject', subject, 'login', login, 'email', email, 'last_sign_in_at', last_sign_in_at) ORDER BY listed.id), '[]'::json) FROM (SELECT id, provider, issuer, subject, login, email, last_sign_in_at FROM identity WHERE identity.account_id = account.account_id ORDER BY id LIMIT 100) AS listed) AS identities`;
 
 /** Accounts that are not deleted, oldest first. */

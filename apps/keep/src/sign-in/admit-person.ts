@@ -1,23 +1,35 @@
+import type { Person } from "../accounts/person.ts";
 import { findIdentity } from "../accounts/queries.ts";
 import { type AdmissionRefusal, decideAdmission, formatIdentity } from "../admission/decide-admission.ts";
 import type { AuditLog } from "../audit/audit-log.ts";
-import type { Database } from "../database/open-database.ts";
 import type { Transaction } from "../database/transaction.ts";
 import { requestFailure } from "../failures.ts";
 import { lockAccountRow } from "../keys/row-integrity/queries.ts";
 import type { ServerKeys } from "../keys/server-keys.ts";
+import {
+  type AcceptDependencies,
+  type Reservation,
+  reserveMembership,
+} from "../organisations/accept-invitation.ts";
+import { asRequestFailure } from "../problems.ts";
 import type { Authentication, IdentityProvider } from "./identity-provider.ts";
 import type { SignIn } from "./prepare-sign-in.ts";
 import { revokeSessions } from "./revoke-sessions.ts";
 
 export type AdmissionDependencies = Pick<SignIn, "admission"> & {
-  readonly database: Pick<Database, "query" | "inAccount">;
+  readonly database: AcceptDependencies["database"];
   readonly audit: AuditLog;
   readonly serverKeys: Pick<ServerKeys, "rowMacs">;
+  /** The code that the person came with. */
+  readonly invitation: string | undefined;
 };
 
-/** Whether the person may get an account, or only sign in to one that exists. */
-export type Admitted = { readonly mayCreateAccount: boolean };
+export type Admitted = {
+  /** Otherwise the person may only sign in to an account that exists. */
+  readonly mayCreateAccount: boolean;
+  /** The invitation that admitted the person, used up. */
+  readonly reservation?: Reservation;
+};
 
 /**
  * Throws unless the person may sign in. A refusal ends the sessions of the identity, because it is the first that Keep learns
@@ -43,10 +55,28 @@ export async function assertAdmitted(
       return false;
     });
     if (isAdmitted) return { mayCreateAccount: false };
+  } else if (decision === "invitation-required" && dependencies.invitation !== undefined) {
+    const reservation = await reserveInvited(person, dependencies.invitation, dependencies);
+    return { mayCreateAccount: true, reservation };
   }
   throw decision === "organizations-unavailable"
     ? requestFailure({ kind: "provider-unavailable", provider: provider.name })
     : notAdmitted(person, decision);
+}
+
+async function reserveInvited(
+  person: Person,
+  invitation: string,
+  dependencies: AdmissionDependencies,
+): Promise<Reservation> {
+  try {
+    return await reserveMembership(person, invitation, dependencies);
+  } catch (error) {
+    if (asRequestFailure(error).kind !== "not-found") throw error;
+    const reason =
+      "This invitation is not valid. It may have been accepted or revoked, have expired, or be for another person. Ask for a new one";
+    throw requestFailure({ kind: "sign-in-refused", reason });
+  }
 }
 
 export function notAdmitted(person: Authentication["person"], reason: AdmissionRefusal): Error {

@@ -2,7 +2,9 @@ import type { Actor } from "../authorization/actor.ts";
 import type { Database } from "../database/open-database.ts";
 import { requestFailure } from "../failures.ts";
 import type { ServerKeys } from "../keys/server-keys.ts";
+import { parseCode } from "../organisations/invitation-code.ts";
 import type {
+  AttemptSecrets,
   AuthorizationRequest,
   IdentityProvider,
   IdentityProviders,
@@ -26,6 +28,8 @@ export type SignInRequest = {
   /** The signed-in person who links or confirms an identity; absent for a plain sign-in. */
   readonly actor?: Actor;
   readonly returnTo: unknown;
+  /** The code of an invitation to accept, which is returned to after the sign-in. */
+  readonly invitation?: unknown;
 };
 
 export type BeginDependencies = {
@@ -67,12 +71,17 @@ export async function beginSignIn(
     returnTo: safeReturnTo(request.returnTo, dependencies.publicUrl),
   };
   const sealed = dependencies.serverKeys.encrypt(
-    Buffer.from(JSON.stringify(secrets)),
+    Buffer.from(JSON.stringify({ ...secrets, ...readInvitationCode(request.invitation) })),
     attemptAssociatedData(key, attempt),
   );
   await insertAttempt(dependencies.database, key, { ...attempt, sealed, seconds: attemptSeconds });
   await deleteExpiredAttempts(dependencies.database);
   return { location, binder };
+}
+
+/** Encrypted with the other secrets of the attempt. Ignored unless it has the format of a code. */
+function readInvitationCode(given: unknown): Pick<AttemptSecrets, "invitation"> {
+  return typeof given === "string" && parseCode(given) !== undefined ? { invitation: given } : {};
 }
 
 export function findProvider(providers: IdentityProviders, name: string): IdentityProvider {

@@ -8,6 +8,8 @@ import type { Actor } from "../authorization/actor.ts";
 import type { Database } from "../database/open-database.ts";
 import { requestFailure } from "../failures.ts";
 import type { ServerKeys } from "../keys/server-keys.ts";
+import { useReservation } from "../organisations/accept-invitation.ts";
+import { invitationPath } from "../organisations/invitation-code.ts";
 import { type Admitted, assertAdmitted, notAdmitted } from "./admit-person.ts";
 import {
   attemptAssociatedData,
@@ -15,7 +17,7 @@ import {
   callbackUrl,
   findProvider,
 } from "./begin-sign-in.ts";
-import type { IdentityProviders, SignInSecrets } from "./identity-provider.ts";
+import type { AttemptSecrets, IdentityProviders, SignInSecrets } from "./identity-provider.ts";
 import { type Attempt, consumeAttempt } from "./queries.ts";
 import { hashText, isRandomToken } from "./random-tokens.ts";
 import { revokeReplacedSessions } from "./revoke-sessions.ts";
@@ -33,7 +35,7 @@ export type SignInCallback = {
 };
 
 export type FinishDependencies = AccountDependencies & {
-  readonly database: Pick<Database, "query" | "queryInAccount" | "inAccount">;
+  readonly database: Pick<Database, "query" | "queryInAccount" | "inAccount" | "acrossAccounts">;
   readonly serverKeys: Pick<ServerKeys, "decrypt">;
   readonly providers: IdentityProviders;
   readonly publicUrl: URL;
@@ -49,7 +51,7 @@ export async function finishSignIn(
   dependencies: FinishDependencies,
 ): Promise<FinishedSignIn> {
   const provider = findProvider(dependencies.providers, callback.provider);
-  const { attempt, secrets } = await readAttempt(callback, provider.kind, dependencies);
+  const { attempt, secrets, invitation } = await readAttempt(callback, provider.kind, dependencies);
   // Linking and confirming are started by a session, and only that session may finish them.
   if (attempt.purpose !== "sign-in" && attempt.sessionId !== callback.actor?.id)
     throw attemptInvalid(dependencies);
@@ -69,16 +71,31 @@ export async function finishSignIn(
   }
   const replaced = attempt.purpose === "confirm" ? callback.actor : undefined;
   if (replaced !== undefined) await assertSamePerson(person, replaced, dependencies);
-  const { mayCreateAccount } = await assertAdmitted(authentication, provider, dependencies);
+  const { mayCreateAccount, reservation } = await assertAdmitted(authentication, provider, {
+    ...dependencies,
+    invitation,
+  });
   const context = { client: callback.client, replaced, mayCreateAccount };
-  return { returnTo, session: await signIn(person, context, dependencies) };
+  const { session, accountId } = await signIn(person, context, dependencies);
+  if (reservation !== undefined) {
+    const actor = { accountId, kind: "session", id: session.id, address: callback.client.address } as const;
+    await useReservation(actor, reservation, dependencies);
+    return { returnTo, session };
+  }
+  return { returnTo: invitation === undefined ? returnTo : invitationPath(invitation), session };
 }
+
+type OpenedAttempt = {
+  readonly attempt: Attempt;
+  readonly secrets: SignInSecrets;
+  readonly invitation: string | undefined;
+};
 
 async function readAttempt(
   { parameters, binders }: SignInCallback,
   provider: Attempt["provider"],
   dependencies: FinishDependencies,
-): Promise<{ readonly attempt: Attempt; readonly secrets: SignInSecrets }> {
+): Promise<OpenedAttempt> {
   const [state, ...otherStates] = parameters.getAll("state");
   const [binder, ...otherBinders] = binders;
   const isComplete =
@@ -95,7 +112,8 @@ async function readAttempt(
     .decrypt(attempt.sealed, attemptAssociatedData(key, attempt))
     .toString("utf8");
   // Encrypted by beginSignIn, which serialized this type.
-  return { attempt, secrets: JSON.parse(plaintext) as SignInSecrets };
+  const { invitation, ...secrets } = JSON.parse(plaintext) as AttemptSecrets;
+  return { attempt, secrets, invitation };
 }
 
 /**
@@ -107,7 +125,7 @@ function attemptInvalid({ publicUrl }: Pick<FinishDependencies, "publicUrl">) {
   return requestFailure({ kind: "sign-in-refused", reason });
 }
 
-type SignInContext = Admitted & {
+type SignInContext = Pick<Admitted, "mayCreateAccount"> & {
   readonly client: SessionClient;
   readonly replaced: Actor | undefined;
 };
@@ -120,7 +138,7 @@ async function signIn(
   person: Person,
   { client, replaced, mayCreateAccount }: SignInContext,
   dependencies: FinishDependencies,
-): Promise<StartedSession> {
+): Promise<{ readonly session: StartedSession; readonly accountId: string }> {
   for (let attempt = 1; ; attempt += 1) {
     const { accountId, identityId, isNew } = mayCreateAccount
       ? await findOrCreateAccount(person, dependencies)
@@ -135,7 +153,7 @@ async function signIn(
       await revokeReplacedSessions(transaction, { accountId, replaced }, dependencies);
       return started;
     });
-    if (typeof session !== "string") return session;
+    if (typeof session !== "string") return { session, accountId };
     // The account may have been deleted, or the identity unlinked, concurrently; the next attempt then creates a new one.
     if (attempt === maxAttempts) throw notStarted(session);
   }

@@ -95,6 +95,7 @@ async function redirectToProvider(
     ...purpose,
     provider: request.parameters["provider"] ?? "",
     returnTo: readQuery(request)["return_to"],
+    ...(purpose.purpose === "sign-in" ? { invitation: readQuery(request)["invitation"] } : {}),
   };
   const { location, binder }: SignInRedirect = await beginSignIn(signInRequest, {
     ...dependencies,

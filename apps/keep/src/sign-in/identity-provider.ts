@@ -7,6 +7,9 @@ export type ProviderKind = (typeof providerKinds)[number];
 /** Random values of one sign-in attempt, stored encrypted until the callback. */
 export type SignInSecrets = { readonly state: string; readonly nonce: string; readonly verifier: string };
 
+/** With the code of the invitation that the person came with. */
+export type AttemptSecrets = SignInSecrets & { readonly invitation?: string };
+
 export type AuthorizationRequest = SignInSecrets & {
   readonly redirectUri: string;
   /** Asks the provider to authenticate the person again instead of using its own session. */

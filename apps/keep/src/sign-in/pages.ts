@@ -27,9 +27,10 @@ const kindLabels: Readonly<Record<ProviderKind, string>> = {
 
 export function renderSignInPage(returnTo: string, options: PageOptions): Page {
   const kinds: readonly ProviderKind[] = ["code-hosting", "general"];
+  const query = returnTo === "/" ? "" : `?return_to=${encodeURIComponent(returnTo)}`;
   const forms = kinds.flatMap((kind) => {
     const provider = options.providers.get(kind);
-    if (provider !== undefined) return [providerForm(provider, returnTo)];
+    if (provider !== undefined) return [providerForm(provider, query)];
     return options.isDevelopment ? [] : [missingProvider(kind)];
   });
   const isClosed = options.providers.size === 0;
@@ -97,6 +98,43 @@ export function renderOperatorChosenPage(options: PageOptions): Page {
   return renderPage("You are an operator", body, options);
 }
 
+export type InvitationPage = {
+  readonly name: string;
+  readonly role: string;
+  readonly code: string;
+  /** Of the person who is signed in; undefined if nobody is. */
+  readonly displayName: string | undefined;
+};
+
+/** Asks whether to join an organisation. */
+export function renderInvitationPage(
+  { name, role, code, displayName }: InvitationPage,
+  options: PageOptions,
+): Page {
+  const kinds: readonly ProviderKind[] = ["code-hosting", "general"];
+  const query = `?invitation=${encodeURIComponent(code)}`;
+  const actions =
+    displayName === undefined
+      ? `<p>Sign in to accept.</p>
+${options.isDevelopment ? developmentNotice : ""}${kinds
+  .flatMap((kind) => options.providers.get(kind) ?? [])
+  .map((provider) => providerForm(provider, query))
+  .join("\n")}`
+      : `<p>You are signed in as <strong>${escapeHtml(displayName)}</strong>.</p>
+<form method="post" action="${escapeHtml(`/invitation/${code}`)}"><button class="button primary">Join</button></form>`;
+  const body = `<h1>Join ${escapeHtml(name)}</h1>
+<p>You are invited to the organisation <strong>${escapeHtml(name)}</strong> as ${role === "member" ? "a member" : `an ${escapeHtml(role)}`}.</p>
+${actions}`;
+  return renderPage("Invitation", body, options);
+}
+
+export function renderInvalidInvitationPage(options: PageOptions): Page {
+  const body = `<h1>Invitation not valid</h1>
+<p>It may have been accepted or revoked, have expired, or be for another person. Ask for a new one.</p>
+<p><a class="button primary" href="${options.consoleStyle === undefined ? "/sign-in" : "/"}">Continue</a></p>`;
+  return renderPage("Invitation not valid", body, options);
+}
+
 export type FailedSignIn = {
   readonly message: string;
   /** True when linking or confirming an identity failed, which leaves the session as it was. */
@@ -115,9 +153,8 @@ export function renderFailurePage({ message, isSignedIn }: FailedSignIn, options
   return renderPage(title, body, options);
 }
 
-/** The return path is in the form's URL; the server checks it again on submission. */
-function providerForm({ kind, name }: IdentityProvider, returnTo: string): string {
-  const query = returnTo === "/" ? "" : `?return_to=${encodeURIComponent(returnTo)}`;
+/** What follows the sign-in is in the form's URL; the server checks it again on submission. */
+function providerForm({ kind, name }: IdentityProvider, query: string): string {
   return `<form method="post" action="${escapeHtml(`/auth/login/${kind}${query}`)}"><button class="button">${providerIcons[kind]}<span>Continue with ${escapeHtml(name)}</span></button></form>`;
 }
 

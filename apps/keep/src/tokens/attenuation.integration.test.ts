@@ -126,6 +126,7 @@ const access: AccessDependencies = {
     recordUse: () => undefined,
   }),
   checkSession: async () => undefined,
+  findRole: async () => undefined,
   isStored: async () => true,
   publicUrl: new URL("http://keep.test"),
   sessionCookie: "session",

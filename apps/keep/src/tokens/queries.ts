@@ -48,23 +48,23 @@ export async function findToken(
     ...queryTimeout,
     name: "find-token",
     connection: "system",
-    text: `SELECT token.id, ${grantColumns}, parent_id AS "parentId", token.mac, account.status, account.is_operator AS "isOperator", account.epoch, account.mac AS "accountMac" FROM api_token AS token JOIN account USING (account_id) WHERE account_id = entered.account::uuid AND token.id = $2 AND token.revoked_at IS NULL AND account.status = 'active'`,
+    text: `SELECT token.id, ${grantColumns}, parent_id AS "parentId", token.mac, account.kind, account.status, account.is_operator AS "isOperator", account.epoch, account.mac AS "accountMac" FROM api_token AS token JOIN account USING (account_id) WHERE account_id = entered.account::uuid AND token.id = $2 AND token.revoked_at IS NULL AND account.status = 'active'`,
     values: [tokenId],
   });
   if (row === undefined) return undefined;
-  const { status, isOperator, epoch, accountMac, ...token } = row;
+  const { kind, status, isOperator, epoch, accountMac, ...token } = row;
   return {
     ...token,
     accountId,
     validUntil,
     routeMac,
-    account: { accountId, status, isOperator, epoch, mac: accountMac },
+    account: { accountId, kind, status, isOperator, epoch, mac: accountMac },
   };
 }
 
 type FoundTokenRow = StoredGrant &
   Pick<StoredToken, "id" | "parentId" | "mac"> &
-  Pick<AccountRow, "status" | "isOperator" | "epoch"> & { readonly accountMac: Buffer | null };
+  Pick<AccountRow, "kind" | "status" | "isOperator" | "epoch"> & { readonly accountMac: Buffer | null };
 
 /** Those of the hashes that belong to a token. */
 export async function findStoredTokens(

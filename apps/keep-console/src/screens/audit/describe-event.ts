@@ -76,6 +76,7 @@ const denialReasons = new Map([
   ["grant-exceeded", "more permissions than the token has"],
   ["session-required", "not available to tokens"],
   ["operator-required", "only available to operators"],
+  ["role-required", "not allowed by the role"],
   ["sign-in-too-old", "requires a recent sign-in"],
 ]);
 
@@ -103,6 +104,14 @@ const actions = new Map<string, DescribeAction>([
   ["account-managed", (body) => `${text(body, "change")} the account ${text(body, "account")}`],
   ["operator-added", () => "made the account an operator's"],
   ["operator-removed", () => "made the account an ordinary one"],
+  ["organisation-created", (body) => `created the organisation “${text(body, "name")}”`],
+  ["organisation-renamed", (body) => `renamed the organisation to “${text(body, "name")}”`],
+  ["member-added", (body) => `joined as ${text(body, "role")}`],
+  ["member-changed", (body) => `changed the role of ${text(body, "person")} to ${text(body, "role")}`],
+  ["member-removed", (body) => `removed the member ${text(body, "person")}`],
+  ["invitation-created", (body) => `created an invitation as ${text(body, "role")}`],
+  ["invitation-accepted", () => "accepted an invitation"],
+  ["invitation-revoked", () => "revoked an invitation"],
   [
     "sign-in-refused",
     (body) => `refused a sign-in (${refusalReasons.get(text(body, "reason")) ?? text(body, "reason")})`,

@@ -11,6 +11,14 @@ export type Example = {
 /** A request that succeeds with full access, for each route that needs more than its path. */
 export const examples: Readonly<Record<string, Example>> = {
   "DELETE /api/account": { body: ({ own }) => ({ confirm: own.displayName }) },
+  "POST /api/organisations": { body: { name: "Acme" } },
+  "PATCH /api/organisations/:organisation": { body: { name: "Renamed" } },
+  "DELETE /api/organisations/:organisation": {
+    body: ({ own }) => ({ confirm: own.displayName }),
+  },
+  "PATCH /api/organisations/:organisation/members/:person": { body: { role: "auditor" } },
+  "POST /api/organisations/:organisation/invitations": { body: { role: "member" } },
+  "POST /api/invitations/accept": { body: { code: "no code" } },
   "POST /api/secrets/vaults": { body: { name: "Another" } },
   "PATCH /api/secrets/vaults/:vault": { body: { name: "Renamed" } },
   "POST /api/secrets/vaults/:vault/restore": { prepare: requestAsAdmin("DELETE", "/vaults/:vault") },

@@ -4,9 +4,13 @@
  * for each route. Nothing is mocked: objects are created through the API or inserted as Keep writes them.
  * Imported by tests only.
  */
+import { fullGrant } from "../../authorization/grant.ts";
 import { type Scope, scopes } from "../../authorization/scopes.ts";
 import { generateId } from "../../generate-id.ts";
 import { signAllRows } from "../../keys/row-integrity/account-epoch.ts";
+import { addMember } from "../../organisations/add-member.ts";
+import { createInvitation } from "../../organisations/create-invitation.ts";
+import { createOrganisation } from "../../organisations/create-organisation.ts";
 import { generateRandomToken, hashText } from "../../sign-in/random-tokens.ts";
 import type { TestKeep, TestPerson, TestRequest } from "../../test/start-test-keep.ts";
 
@@ -20,6 +24,10 @@ export type Objects = {
   readonly identity: string;
   readonly operation: string;
   readonly account: string;
+  /** Of which the account is the owner, with another member and an invitation. */
+  readonly organisation: string;
+  readonly person: string;
+  readonly invitation: string;
 };
 
 export type TestAccount = {
@@ -68,13 +76,36 @@ export async function createTestAccount(keep: TestKeep): Promise<TestAccount> {
       identity: await addIdentity(keep, person),
       operation: await addOperation(keep, person, vault),
       account: person.accountId,
+      ...(await addOrganisation(keep, person, displayName)),
     },
   };
 }
 
+async function addOrganisation(
+  keep: TestKeep,
+  { accountId }: TestPerson,
+  name: string,
+): Promise<Pick<Objects, "organisation" | "person" | "invitation">> {
+  const { accountId: personId } = await keep.addPerson();
+  const by = { accountId, kind: "session", id: accountId, address: "127.0.0.1", grant: fullGrant } as const;
+  const { id: organisation } = await createOrganisation(by, name, keep.services);
+  const actor = { ...by, accountId: organisation, personId: accountId };
+  const { invitation } = await keep.database.inAccount(organisation, async (transaction) => {
+    const member = { accountId: organisation, personId, role: "member", by: actor } as const;
+    await addMember(transaction, member, keep.services);
+    const spec = { role: "member", identity: null } as const;
+    return createInvitation(transaction, { actor, spec }, keep.services);
+  });
+  return { organisation, person: personId, invitation: invitation.id };
+}
+
 /** Ids that do not exist. */
 export function missingObjects(): Objects {
-  const names = ["vault", "secret", "token", "session", "identity", "operation", "account"] as const;
+  const names = ["vault", "secret", "token", "session", "identity", "operation", "account"].concat([
+    "organisation",
+    "person",
+    "invitation",
+  ]);
   // The names above and `version` are all members of Objects.
   return { ...Object.fromEntries(names.map((name) => [name, generateId()])), version: "99" } as Objects;
 }

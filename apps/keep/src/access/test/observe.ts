@@ -100,12 +100,13 @@ function otherObjects({ path }: Row, { own, foreign }: AccessFixture): Readonly<
   const malformed = Object.fromEntries(objects.map((name) => [name, "no-such-thing"]));
   const always = { foreign: foreign.objects, missing, malformed: { ...missing, ...malformed } };
   if (objects.length === 1) return always;
-  const { vault } = own.objects;
+  const { vault, organisation } = own.objects;
+  const ofForeign = { vault: foreign.objects.vault, organisation: foreign.objects.organisation };
   return {
     ...always,
-    "foreign in own vault": { ...foreign.objects, vault },
-    "own in foreign vault": { ...own.objects, vault: foreign.objects.vault },
-    "missing in own vault": { ...missing, vault },
+    "foreign in own vault": { ...foreign.objects, vault, organisation },
+    "own in foreign vault": { ...own.objects, ...ofForeign },
+    "missing in own vault": { ...missing, vault, organisation },
   };
 }
 

@@ -2,6 +2,8 @@ import type { Transaction } from "../../database/transaction.ts";
 import { requestFailure } from "../../failures.ts";
 import {
   listIdentityRows,
+  listInvitationRows,
+  listMemberRows,
   listSessionRows,
   listTokenRouteRows,
   listTokenRows,
@@ -137,6 +139,15 @@ async function signRows(
   await updateMacs(transaction, { accountId, table: "session" }, sessions.map(byId));
   const identities = sign(await listIdentityRows(transaction, accountId), (identity) => ({ identity }));
   await updateMacs(transaction, { accountId, table: "identity" }, identities.map(byId));
+  if (account.kind === "organisation") {
+    const members = sign(await listMemberRows(transaction, accountId), (member) => ({ member }));
+    const memberMacs = members.map(({ row, mac }) => ({ key: row.personId, mac }));
+    await updateMacs(transaction, { accountId, table: "member" }, memberMacs);
+    const invitations = sign(await listInvitationRows(transaction, accountId), (invitation) => ({
+      invitation,
+    }));
+    await updateMacs(transaction, { accountId, table: "invitation" }, invitations.map(byId));
+  }
   await updateAccountRow(transaction, { ...account, mac: rowMacs.compute({ account }) });
   return { tokens: tokens.length, identities: identities.length };
 }

@@ -1,6 +1,14 @@
 import type { Database } from "../../database/open-database.ts";
 import type { Transaction } from "../../database/transaction.ts";
-import type { AccountRow, IdentityRow, SessionRow, TokenRouteRow, TokenRow } from "./row-macs.ts";
+import type {
+  AccountRow,
+  IdentityRow,
+  InvitationRow,
+  MemberRow,
+  SessionRow,
+  TokenRouteRow,
+  TokenRow,
+} from "./row-macs.ts";
 
 export type Signed<Row> = Row & { readonly mac: Buffer | null };
 
@@ -11,7 +19,7 @@ export async function lockAccountRow(
 ): Promise<Signed<AccountRow> | undefined> {
   const [row] = await transaction.query<Signed<AccountRow>>({
     name: "lock-account-row",
-    text: 'SELECT account_id AS "accountId", status, is_operator AS "isOperator", epoch, mac FROM account WHERE account_id = $1 FOR NO KEY UPDATE',
+    text: 'SELECT account_id AS "accountId", kind, status, is_operator AS "isOperator", epoch, mac FROM account WHERE account_id = $1 FOR NO KEY UPDATE',
     values: [accountId],
   });
   return row;
@@ -19,7 +27,7 @@ export async function lockAccountRow(
 
 export async function updateAccountRow(
   transaction: Transaction,
-  { accountId, status, isOperator, epoch, mac }: Signed<AccountRow>,
+  { accountId, status, isOperator, epoch, mac }: Omit<Signed<AccountRow>, "kind">,
 ): Promise<void> {
   await transaction.query({
     text: "UPDATE account SET status = $2, is_operator = $3, epoch = $4, mac = $5 WHERE account_id = $1",
@@ -70,16 +78,46 @@ export async function listIdentityRows(
   });
 }
 
+export async function listMemberRows(
+  transaction: Transaction,
+  accountId: string,
+): Promise<readonly Signed<MemberRow>[]> {
+  return transaction.query<Signed<MemberRow>>({
+    text: 'SELECT account_id AS "accountId", person_id AS "personId", role, mac FROM member WHERE account_id = $1',
+    values: [accountId],
+  });
+}
+
+/** Invitations that have not expired. */
+export async function listInvitationRows(
+  transaction: Transaction,
+  accountId: string,
+): Promise<readonly Signed<InvitationRow>[]> {
+  return transaction.query<Signed<InvitationRow>>({
+    text: 'SELECT account_id AS "accountId", id, secret_hash AS "secretHash", role, identity, invited_by AS "invitedBy", expires_at AS "expiresAt", mac FROM invitation WHERE account_id = $1 AND expires_at > now()',
+    values: [accountId],
+  });
+}
+
 export type NewMac<Key> = { readonly key: Key; readonly mac: Buffer };
+
+/** Tables of rows with MACs, and the column that tells the rows of an account apart. */
+const keyColumns = {
+  api_token: "id",
+  session: "id",
+  identity: "id",
+  member: "person_id",
+  invitation: "id",
+} as const;
 
 export async function updateMacs(
   transaction: Transaction,
-  { accountId, table }: { readonly accountId: string; readonly table: "api_token" | "session" | "identity" },
+  { accountId, table }: { readonly accountId: string; readonly table: keyof typeof keyColumns },
   macs: readonly NewMac<string>[],
 ): Promise<void> {
   if (macs.length === 0) return;
   await transaction.query({
-    text: `UPDATE ${table} AS stored SET mac = new.mac FROM unnest($2::uuid[], $3::bytea[]) AS new (id, mac) WHERE stored.account_id = $1 AND stored.id = new.id`,
+    text: `UPDATE ${table} AS stored SET mac = new.mac FROM unnest($2::uuid[], $3::bytea[]) AS new (id, mac) WHERE stored.account_id = $1 AND stored.${keyColumns[table]} = new.id`,
     values: [accountId, macs.map(({ key }) => key), macs.map(({ mac }) => mac)],
   });
 }

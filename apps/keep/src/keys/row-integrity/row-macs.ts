@@ -16,6 +16,7 @@ import {
 
 export type AccountRow = {
   readonly accountId: string;
+  readonly kind: "person" | "organisation";
   readonly status: string;
   readonly isOperator: boolean;
   readonly epoch: number;
@@ -57,12 +58,32 @@ export type IdentityRow = {
   readonly subject: string;
 };
 
+/** Of an organisation. */
+export type MemberRow = {
+  readonly accountId: string;
+  /** The account of the person. */
+  readonly personId: string;
+  readonly role: string;
+};
+
+export type InvitationRow = {
+  readonly accountId: string;
+  readonly id: string;
+  readonly secretHash: Buffer;
+  readonly role: string;
+  readonly identity: string | null;
+  readonly invitedBy: string;
+  readonly expiresAt: Date;
+};
+
 /** A row whose MAC contains the epoch of its account. */
 export type RowOfEpoch =
   | { readonly token: TokenRow }
   | { readonly tokenRoute: TokenRouteRow }
   | { readonly session: SessionRow }
-  | { readonly identity: IdentityRow };
+  | { readonly identity: IdentityRow }
+  | { readonly member: MemberRow }
+  | { readonly invitation: InvitationRow };
 
 type AuthenticatedRow =
   | { readonly account: AccountRow }
@@ -95,9 +116,10 @@ export function createRowMacs(integrityKey: KeyObject): RowMacs {
 /** Everything that decides, and nothing that only informs, such as names and times of use. */
 function fieldsOf(row: AuthenticatedRow): AssociatedData {
   if ("account" in row) {
-    const { accountId, status, isOperator, epoch } = row.account;
-    // Without a field for other accounts, so that the MACs of earlier versions stay valid.
-    return ["account", accountId, status, epoch, ...(isOperator ? ["operator"] : [])];
+    const { accountId, kind, status, isOperator, epoch } = row.account;
+    // Without fields for other accounts, so that the MACs of earlier versions stay valid.
+    const properties = [...(isOperator ? ["operator"] : []), ...(kind === "person" ? [] : [kind])];
+    return ["account", accountId, status, epoch, ...properties];
   }
   if ("auditRecord" in row) return ["audit-record", row.auditRecord];
   const { epoch } = row;
@@ -114,6 +136,15 @@ function fieldsOf(row: AuthenticatedRow): AssociatedData {
     const { accountId, id, sessionHash, identityId, authenticatedAt, absoluteUntil } = row.session;
     const times = [timeOf(authenticatedAt), timeOf(absoluteUntil)] as const;
     return ["session", accountId, id, epoch, sessionHash.toString("hex"), identityId, ...times];
+  }
+  if ("member" in row) {
+    const { accountId, personId, role } = row.member;
+    return ["member", accountId, personId, epoch, role];
+  }
+  if ("invitation" in row) {
+    const { accountId, id, secretHash, role, identity, invitedBy, expiresAt } = row.invitation;
+    const limits = [role, identity ?? "", invitedBy, timeOf(expiresAt)] as const;
+    return ["invitation", accountId, id, epoch, secretHash.toString("hex"), ...limits];
   }
   const { accountId, id, provider, issuer, subject } = row.identity;
   return ["identity", accountId, id, epoch, provider, issuer, subject];

@@ -14,6 +14,11 @@ export type LoggedAccount = {
   /** Created, and not purged. */
   readonly vaults: ReadonlySet<string>;
   readonly purgedVaults: ReadonlySet<string>;
+  /** Of an organisation: added, and not removed. */
+  readonly members: ReadonlySet<string>;
+  readonly removedMembers: ReadonlySet<string>;
+  /** Accepted or revoked. */
+  readonly endedInvitations: ReadonlySet<string>;
   readonly isSuspended: boolean;
   /** It was an operator's, and is no longer. */
   readonly isNoOperator: boolean;
@@ -35,6 +40,9 @@ export async function foldAccountEvents(
     unlinkedIdentities: new Set<string>(),
     vaults: new Set<string>(),
     purgedVaults: new Set<string>(),
+    members: new Set<string>(),
+    removedMembers: new Set<string>(),
+    endedInvitations: new Set<string>(),
     isSuspended: false,
     isNoOperator: false,
     isDeleted: false,
@@ -44,7 +52,8 @@ export async function foldAccountEvents(
     listAccountEvents(database, accountId, last?.number ?? 0),
   );
   for await (const { number, body } of events) {
-    const { type, token = "", session = "", identity = "", vault = "" } = readEvent(body);
+    const event = readEvent(body);
+    const { type, token = "", session = "", identity = "", vault = "" } = event;
     if (type === "token-created" && number > since) state.tokens.add(token);
     if (type === "token-revoked") {
       state.tokens.delete(token);
@@ -61,6 +70,7 @@ export async function foldAccountEvents(
       state.vaults.delete(vault);
       state.purgedVaults.add(vault);
     }
+    foldMemberEvent(event, state);
     if (type === "account-suspended" || type === "account-resumed")
       state.isSuspended = type === "account-suspended";
     if (type === "operator-added" || type === "operator-removed")
@@ -68,6 +78,27 @@ export async function foldAccountEvents(
     if (type === "account-deleted") state.isDeleted = true;
   }
   return state;
+}
+
+type LoggedMembers = {
+  readonly members: Set<string>;
+  readonly removedMembers: Set<string>;
+  readonly endedInvitations: Set<string>;
+};
+
+function foldMemberEvent(
+  { type, person = "", invitation = "" }: ReturnType<typeof readEvent>,
+  { members, removedMembers, endedInvitations }: LoggedMembers,
+): void {
+  if (type === "member-added") {
+    members.add(person);
+    removedMembers.delete(person);
+  }
+  if (type === "member-removed") {
+    members.delete(person);
+    removedMembers.add(person);
+  }
+  if (type === "invitation-accepted" || type === "invitation-revoked") endedInvitations.add(invitation);
 }
 
 /** The members of an event that are strings. A body that is not JSON was changed, which the verification of the log reports. */

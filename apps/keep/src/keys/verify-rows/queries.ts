@@ -5,6 +5,8 @@ import type { Signed } from "../row-integrity/queries.ts";
 import type {
   AccountRow,
   IdentityRow,
+  InvitationRow,
+  MemberRow,
   SessionRow,
   TokenRouteRow,
   TokenRow,
@@ -21,7 +23,7 @@ export async function readAccountRow(
   accountId: string,
 ): Promise<Signed<AccountRow> | undefined> {
   const [row] = await database.queryInAccount<Signed<AccountRow>>(accountId, {
-    text: 'SELECT account_id AS "accountId", status, is_operator AS "isOperator", epoch, mac FROM account WHERE account_id = entered.account::uuid',
+    text: 'SELECT account_id AS "accountId", kind, status, is_operator AS "isOperator", epoch, mac FROM account WHERE account_id = entered.account::uuid',
   });
   return row;
 }
@@ -103,6 +105,40 @@ export function listIdentityRoutes(
   return database.query<IdentityRouteRow>({
     text: 'SELECT identity_id AS "identityId", issuer, subject FROM identity_route WHERE account_id = $1',
     values: [accountId],
+  });
+}
+
+/** The people whose routes lead to this organisation. */
+export async function listMemberRoutes(
+  database: Pick<Database, "query">,
+  accountId: string,
+): Promise<readonly string[]> {
+  const rows = await database.query<{ person: string }>({
+    text: "SELECT person_id AS person FROM member_route WHERE account_id = $1",
+    values: [accountId],
+  });
+  return rows.map(({ person }) => person);
+}
+
+export function listMembers(
+  database: InAccount,
+  accountId: string,
+  after: string | null,
+): Promise<readonly Signed<MemberRow>[]> {
+  return database.queryInAccount<Signed<MemberRow>>(accountId, {
+    text: `SELECT account_id AS "accountId", person_id AS "personId", role, mac FROM member WHERE account_id = entered.account::uuid AND ($2::uuid IS NULL OR person_id > $2) ORDER BY member.person_id LIMIT ${pageSizes.rows}`,
+    values: [after],
+  });
+}
+
+export type StoredInvitation = Signed<InvitationRow> & { readonly isExpired: boolean };
+
+export function listInvitations(
+  database: InAccount,
+  accountId: string,
+): Promise<readonly StoredInvitation[]> {
+  return database.queryInAccount<StoredInvitation>(accountId, {
+    text: 'SELECT account_id AS "accountId", id, secret_hash AS "secretHash", role, identity, invited_by AS "invitedBy", expires_at AS "expiresAt", mac, expires_at <= now() AS "isExpired" FROM invitation WHERE account_id = entered.account::uuid',
   });
 }
 

@@ -5,6 +5,9 @@ import type { LoggedAccount } from "./logged-account.ts";
 import {
   listIdentities,
   listIdentityRoutes,
+  listInvitations,
+  listMemberRoutes,
+  listMembers,
   listSessionRoutes,
   listSessions,
   listTokenRoutes,
@@ -40,7 +43,11 @@ export async function verifyAccount(
   else if (logged.isDeleted) report(`account ${accountId} was put back after it was deleted`);
   else verifyState(account, { logged, report });
   const context = { ...verifier, accountId, logged, epochs: createEpochCheck(account.epoch, verifier) };
-  await Promise.all([verifyTokens(context), verifySessions(context), verifyIdentities(context)]);
+  await Promise.all([
+    verifyTokens(context),
+    verifySessions(context),
+    account.kind === "person" ? verifyIdentities(context) : verifyMembers(context),
+  ]);
 }
 
 /** A genuine row may be an earlier one. Records of what took a right away may be archived, and then say nothing. */
@@ -162,6 +169,31 @@ async function verifyIdentities({
   for (const id of routes.values()) report(`identity_route of identity ${id} leads to no identity`);
   if (ids.size === 0) report(`account ${accountId}: its identities were removed`);
   for (const id of logged.identities) if (!ids.has(id)) report(`identity ${id} was removed`);
+}
+
+async function verifyMembers({ database, report, accountId, logged, epochs }: AccountContext): Promise<void> {
+  const routes = new Set(await listMemberRoutes(database, accountId));
+  const ids = new Set<string>();
+  const listed = readPages(pageSizes.rows, (last: { readonly personId: string } | undefined) =>
+    listMembers(database, accountId, last?.personId ?? null),
+  );
+  for await (const { mac, ...member } of listed) {
+    const { personId } = member;
+    const name = `member ${personId} of ${accountId}`;
+    ids.add(personId);
+    if (!epochs.isCurrent({ member }, mac)) report(`${name} is not genuine`);
+    if (logged.removedMembers.has(personId)) report(`${name} was put back after it was removed`);
+    if (!routes.delete(personId)) report(`${name}: its route was removed`);
+  }
+  for (const id of routes) report(`member_route of ${id} leads to no member of ${accountId}`);
+  for (const id of logged.members) if (!ids.has(id)) report(`member ${id} of ${accountId} was removed`);
+  for (const { mac, isExpired, ...invitation } of await listInvitations(database, accountId)) {
+    const isGenuine =
+      epochs.isCurrent({ invitation }, mac) || (isExpired && epochs.isEarlier({ invitation }, mac));
+    if (!isGenuine) report(`invitation ${invitation.id} is not genuine`);
+    if (logged.endedInvitations.has(invitation.id))
+      report(`invitation ${invitation.id} was put back after it was accepted or revoked`);
+  }
 }
 
 function nameOf({ issuer, subject }: { readonly issuer: string; readonly subject: string }): string {
