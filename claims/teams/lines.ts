@@ -13,6 +13,12 @@ type Line = Pick<ShowLine, "line" | "title"> & { readonly paths: readonly string
 
 const lines: readonly Line[] = [
   {
+    line: 2,
+    title:
+      "With the application's checks switched off, an organisation sees no row of another one in any table",
+    paths: ["apps/keep/src/organisations/row-level-security.integration.test.ts"],
+  },
+  {
     line: 3,
     title:
       "Each rule admits whom it names and nobody close to it, and a suspension is in force on every node within a second",
