@@ -2,6 +2,7 @@ import type { HttpResponse } from "@hearth-and-keep/http-service";
 import { assertSameOrigin } from "../access/same-origin.ts";
 import { readAccount } from "../accounts/queries.ts";
 import type { KeepDependencies } from "../dependencies.ts";
+import { requestFailure } from "../failures.ts";
 import { asRequestFailure } from "../problems.ts";
 import type { KeepRequest } from "../route-row.ts";
 import { findActor, htmlResponse, pageOptions, redirectTo } from "../sign-in/http.ts";
@@ -16,7 +17,7 @@ export async function handleInvitationPage(
 ): Promise<HttpResponse> {
   const code = request.parameters["code"] ?? "";
   const offer = await readInvitation(code, dependencies);
-  if (offer === undefined) return invalidPage(dependencies);
+  if (offer === undefined) return invalidPage(request, dependencies);
   const actor = await findActor(request, dependencies);
   const account = actor === undefined ? undefined : await readAccount(dependencies.database, actor.accountId);
   // Discovery must have run, because the page's form-action policy lists the providers' origins.
@@ -34,17 +35,20 @@ export async function handleJoin(
   const actor = await findActor(request, dependencies);
   if (actor === undefined) {
     const offer = await readInvitation(code, dependencies);
-    return offer === undefined ? invalidPage(dependencies) : redirectTo(invitationPath(code));
+    return offer === undefined ? invalidPage(request, dependencies) : redirectTo(invitationPath(code));
   }
   try {
     await acceptInvitation(actor, code, dependencies);
   } catch (error) {
-    if (asRequestFailure(error).kind === "not-found") return invalidPage(dependencies);
+    if (asRequestFailure(error).kind === "not-found") return invalidPage(request, dependencies);
     throw error;
   }
   return redirectTo(pageOptions(dependencies).consoleStyle === undefined ? "/sign-in" : "/");
 }
 
-function invalidPage(dependencies: KeepDependencies): HttpResponse {
+/** A problem document for clients other than browsers. */
+function invalidPage({ headers }: KeepRequest, dependencies: KeepDependencies): HttpResponse {
+  const wantsHtml = String(headers["accept"] ?? "").includes("text/html");
+  if (!wantsHtml) throw requestFailure({ kind: "not-found" });
   return htmlResponse(renderInvalidInvitationPage(pageOptions(dependencies)), 404);
 }

@@ -24,7 +24,7 @@ export type Objects = {
   readonly identity: string;
   readonly operation: string;
   readonly account: string;
-  /** Of which the account is the owner, with another member and an invitation. */
+  /** Of which the account is an owner, with another one and an invitation. */
   readonly organisation: string;
   readonly person: string;
   readonly invitation: string;
@@ -91,7 +91,7 @@ async function addOrganisation(
   const { id: organisation } = await createOrganisation(by, name, keep.services);
   const actor = { ...by, accountId: organisation, personId: accountId };
   const { invitation } = await keep.database.inAccount(organisation, async (transaction) => {
-    const member = { accountId: organisation, personId, role: "member", by: actor } as const;
+    const member = { accountId: organisation, personId, role: "owner", by: actor } as const;
     await addMember(transaction, member, keep.services);
     const spec = { role: "member", identity: null } as const;
     return createInvitation(transaction, { actor, spec }, keep.services);
