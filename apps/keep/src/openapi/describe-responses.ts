@@ -94,7 +94,8 @@ function problemStatuses({
     500,
     503,
     ...(access === "public" ? [] : [400, 401, 403]),
-    ...(path.startsWith("/auth/") ? [403] : []),
+    // From pages of other sites.
+    ...(/^\/(?:auth|invitation)\//u.test(path) ? [403] : []),
     ...(bodySchema === undefined ? [] : [400, 413, 422]),
     ...(querySchema === undefined && !path.includes("*") ? [] : [422]),
     ...(isChange ? [400, 409, 412, 413, 422, 428] : []),
