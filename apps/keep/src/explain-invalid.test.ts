@@ -77,7 +77,9 @@ test.each<[what: string, schema: TSchema, value: unknown, errors: readonly strin
     "no field where one is needed",
     vaultChanges,
     {},
-    [": must have at least one of name, demands_preconditions, most_versions, when_versions_full"],
+    [
+      ": must have at least one of name, demands_preconditions, most_versions, when_versions_full, environments, base",
+    ],
   ],
   ["something else than an object", newSecret, "x", [": must be an object"]],
   [

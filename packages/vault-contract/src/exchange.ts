@@ -30,6 +30,9 @@ export const valuesQuery = Type.Object(
       }),
     ),
     expand,
+    inherit: Type.Optional(
+      described(flag, "`true` adds the values that an environment inherits from the vault's base"),
+    ),
   },
   closed,
 );
@@ -40,6 +43,12 @@ const namedValue = Type.Object(
   {
     id,
     path,
+    from: Type.Optional(
+      described(
+        secretPath,
+        "With `inherit`, the path of the secret that has the value; differs if inherited",
+      ),
+    ),
     name: Type.String({ minLength: 1, maxLength: 255, description: "Name of the secret" }),
     version,
     type,

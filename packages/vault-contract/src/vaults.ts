@@ -1,6 +1,16 @@
 import { type Static, Type } from "typebox";
 import { described } from "./described.ts";
-import { closed, cursor, flag, id, label, pageLimit, revision, timestamp } from "./shared-fields.ts";
+import {
+  closed,
+  cursor,
+  flag,
+  id,
+  label,
+  nullable,
+  pageLimit,
+  revision,
+  timestamp,
+} from "./shared-fields.ts";
 
 const vaultFields = {
   id: described(id, "Identifies the vault"),
@@ -47,6 +57,19 @@ const settings = {
   }),
 };
 
+const environments = Type.Array(
+  Type.String({ minLength: 1, maxLength: 255, description: "Name of a folder at the top of the vault" }),
+  {
+    maxItems: 32,
+    uniqueItems: true,
+    description: "The folders at the top of the vault that are environments, e.g. `dev` and `prod`",
+  },
+);
+const base = described(
+  nullable(Type.String({ minLength: 1, maxLength: 256 })),
+  "The folder at the top of the vault from which the environments inherit, e.g. `/base`; null if there is none",
+);
+
 /** A vault with its settings. */
 export const vaultDetail = Type.Object(
   {
@@ -57,6 +80,8 @@ export const vaultDetail = Type.Object(
     }),
     revision,
     ...settings,
+    environments,
+    base,
     updated_at: described(timestamp, "When the vault or its contents last changed"),
   },
   { ...closed, title: "VaultDetail", description: "A vault with its settings" },
@@ -75,6 +100,8 @@ export const vaultChanges = Type.Object(
     demands_preconditions: Type.Optional(settings.demands_preconditions),
     most_versions: Type.Optional(settings.most_versions),
     when_versions_full: Type.Optional(settings.when_versions_full),
+    environments: Type.Optional(environments),
+    base: Type.Optional(base),
   },
   {
     ...closed,

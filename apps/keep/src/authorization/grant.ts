@@ -52,10 +52,18 @@ export function assertPathAllowed(grant: Grant, path: string): void {
 }
 
 /** The whole folder, with everything in it now or later, must be matched by a single pattern. */
-export function assertFolderAllowed({ paths }: Grant, folder: string): void {
-  const contents = folder === "/" ? "/**" : `${folder}/**`;
-  if (paths === undefined || paths.some((pattern) => patternsCover([pattern], [contents]))) return;
-  throw requestFailure({ kind: "out-of-reach", path: contents });
+export function assertFolderAllowed(grant: Grant, folder: string): void {
+  if (!allowsWholeFolder(grant, folder))
+    throw requestFailure({ kind: "out-of-reach", path: contentsOf(folder) });
+}
+
+/** As `assertFolderAllowed`. */
+export function allowsWholeFolder({ paths }: Grant, folder: string): boolean {
+  return paths === undefined || paths.some((pattern) => patternsCover([pattern], [contentsOf(folder)]));
+}
+
+function contentsOf(folder: string): string {
+  return folder === "/" ? "/**" : `${folder}/**`;
 }
 
 /** Whether the grant allows some path below the folder; other folders are left out of lists. */

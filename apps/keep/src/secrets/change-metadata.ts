@@ -1,4 +1,4 @@
-import { assertPathAllowed } from "../authorization/grant.ts";
+import { allowsWholeFolder, assertPathAllowed, type Grant } from "../authorization/grant.ts";
 import { requestFailure } from "../failures.ts";
 import type { IdempotentResult } from "../idempotency/run-idempotent.ts";
 import { assertPreconditions } from "../preconditions.ts";
@@ -13,9 +13,12 @@ import {
   updateSecret,
 } from "./change-secret.ts";
 import { describeSecret, type SecretMetadata } from "./describe-secret.ts";
+import { listResolvingFolders } from "./environments/inherited-folders.ts";
 import { createFolders } from "./folders/queries.ts";
 import { findSecrets, type SecretRow } from "./queries.ts";
 import { joinPath, type SecretPath, toSecretPath } from "./secret-path.ts";
+import { decryptCurrent } from "./versions/decrypt-version.ts";
+import { assertRelativeReferencesAllowed } from "./write-secret.ts";
 
 export type MetadataChanges = {
   readonly target: SecretTarget;
@@ -41,18 +44,26 @@ export function updateMetadata(
       isRequired: change.vault.demands_preconditions,
     });
     const changes = { note, ...(tags === undefined ? {} : { tags }) };
-    return describeSecret(await moveSecret(change, before, { to, changes }));
+    return describeSecret(await moveSecret(change, before, { to, changes, grant: request.actor.grant }));
   });
 }
+
+type SecretMove = {
+  readonly to: SecretPath;
+  /** Of the actor. */
+  readonly grant: Grant;
+  readonly changes?: SecretChanges;
+};
 
 /** Stores and records the change; throws when another secret is at the new path. */
 export async function moveSecret(
   change: VaultChange,
   before: SecretRow,
-  { to, changes = {} }: { readonly to: SecretPath; readonly changes?: SecretChanges },
+  { to, grant, changes = {} }: SecretMove,
 ): Promise<SecretRow> {
   if (to.path !== joinPath(before.folder, before.name)) {
     await assertPathFree(change, to);
+    if (to.folder !== before.folder) await assertMovable(change, before, { to, grant });
     await createFolders(change.transaction, change.vaultRef, to.folder);
   }
   const { folder, name } = to;
@@ -62,6 +73,22 @@ export async function moveSecret(
     { id: stored.id, revision: stored.revision },
   );
   return stored;
+}
+
+/**
+ * The value may have references that mean other secrets in the new folder, which the actor must be allowed to read. It is
+ * decrypted only for an actor who may not read all of that folder.
+ */
+export async function assertMovable(
+  change: VaultChange,
+  before: SecretRow,
+  { to: { folder }, grant }: Pick<SecretMove, "to" | "grant">,
+): Promise<void> {
+  const resolving = listResolvingFolders(change.vault, folder);
+  if (before.type !== "text" || resolving.every((each) => allowsWholeFolder(grant, each))) return;
+  const value = await decryptCurrent(change, before);
+  assertRelativeReferencesAllowed(change.vault, grant, { folder, value, type: before.type });
+  value.fill(0);
 }
 
 export async function assertPathFree(

@@ -1,5 +1,6 @@
 import { FailureError } from "@hearth-and-keep/failures";
 import type { BatchOperation, BatchOutcome } from "@hearth-and-keep/vault-contract";
+import type { Actor } from "../authorization/actor.ts";
 import { assertPathAllowed } from "../authorization/grant.ts";
 import { type Failure, requestFailure } from "../failures.ts";
 import type { IdempotentResult } from "../idempotency/run-idempotent.ts";
@@ -27,7 +28,9 @@ export function runBatch(
   return changeSecrets(request, dependencies, async (change) => {
     const results: BatchResult[] = [];
     for (const [index, operation] of operations.entries()) {
-      results.push(await runOne(change, operation).catch((error: unknown) => rethrow(error, index)));
+      results.push(
+        await runOne(change, operation, request.actor).catch((error: unknown) => rethrow(error, index)),
+      );
     }
     return { revision: change.latestRevision(), results };
   });
@@ -61,7 +64,11 @@ function rethrow(error: unknown, index: number): never {
   throw requestFailure({ ...failure, index }, { cause: error });
 }
 
-async function runOne(change: VaultChange, operation: BatchOperation): Promise<BatchResult> {
+async function runOne(
+  change: VaultChange,
+  operation: BatchOperation,
+  { grant }: Pick<Actor, "grant">,
+): Promise<BatchResult> {
   const path = parseSecretPath(operation.path);
   const preconditions = toPreconditions(operation.if_revision);
   if (operation.op === "put") {
@@ -72,6 +79,7 @@ async function runOne(change: VaultChange, operation: BatchOperation): Promise<B
       type,
       tags,
       note,
+      grant,
       check: (target) => assertPreconditions(preconditions, target),
     });
     return { outcome: isNew ? "created" : "changed", secret };
@@ -81,7 +89,7 @@ async function runOne(change: VaultChange, operation: BatchOperation): Promise<B
     return { outcome: "deleted", secret: describeSecret(await deleteSecretInChange(change, before)) };
   }
   const to = parseSecretPath(operation.to, "to");
-  return { outcome: "moved", secret: describeSecret(await moveSecret(change, before, { to })) };
+  return { outcome: "moved", secret: describeSecret(await moveSecret(change, before, { to, grant })) };
 }
 
 async function loadOne(

@@ -41,6 +41,11 @@ export function joinPath(folder: string, name: string): string {
   return folder === "/" ? `/${name}` : `${folder}/${name}`;
 }
 
+/** Of the path of a secret. */
+export function folderOf(path: string): string {
+  return path.slice(0, Math.max(1, path.lastIndexOf("/")));
+}
+
 /** The folder and its parents, outermost first, without the root. */
 export function listAncestors(folder: string): readonly string[] {
   const segments = splitPath(folder);

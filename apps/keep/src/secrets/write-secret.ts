@@ -1,15 +1,22 @@
 import { encrypt } from "@hearth-and-keep/envelope-crypto";
 import type { Actor } from "../authorization/actor.ts";
-import { allowsPath, allowsVault, assertPathAllowed } from "../authorization/grant.ts";
+import { allowsPath, allowsVault, assertPathAllowed, type Grant } from "../authorization/grant.ts";
 import { requestFailure } from "../failures.ts";
 import type { IdempotentResult } from "../idempotency/run-idempotent.ts";
 import { assertPreconditions, type PreconditionTarget } from "../preconditions.ts";
 import type { ChangeDependencies, ChangeRequest } from "../vaults/change-queue.ts";
 import type { VaultChange } from "../vaults/open-changes.ts";
+import type { VaultDetailRow } from "../vaults/queries.ts";
 import { actorName, changeSecrets, loadSecrets, prepareSecret, prepareUpdate } from "./change-secret.ts";
 import { describeSecret, type SecretMetadata } from "./describe-secret.ts";
+import {
+  type EnvironmentSettings,
+  findInheritance,
+  listResolvingFolders,
+  toBasePath,
+} from "./environments/inherited-folders.ts";
 import { decodeUtf8 } from "./exchange/file-entries.ts";
-import { listReferences } from "./exchange/references.ts";
+import { listReferences, listRelativeReferences } from "./exchange/references.ts";
 import { createFolders } from "./folders/queries.ts";
 import {
   insertSecretRow,
@@ -31,6 +38,8 @@ export type NewSecret = {
   readonly type?: SecretType | undefined;
   readonly tags?: readonly string[] | undefined;
   readonly note?: string | null | undefined;
+  /** Of the writer, who must be allowed to read what the value refers to. */
+  readonly grant: Grant;
   /** Called with the current state of the path; throws to refuse the write. */
   readonly check?: (target: PreconditionTarget) => void;
 };
@@ -40,14 +49,19 @@ export type WriteResult = { readonly isNew: boolean; readonly secret: SecretMeta
 /** Creates a secret, or adds a version to the one at the path. The result contains neither value nor note. */
 export function writeSecret(
   { preconditions, ...request }: ChangeRequest,
-  secret: NewSecret,
+  secret: Omit<NewSecret, "grant" | "check">,
   dependencies: ChangeDependencies,
 ): Promise<IdempotentResult<WriteResult>> {
-  assertPathAllowed(request.actor.grant, secret.path.path);
+  const { grant } = request.actor;
+  assertPathAllowed(grant, secret.path.path);
   const { value, type } = secret;
   assertReferencesAllowed(request.actor, request.vaultId, { value, type });
   return changeSecrets({ ...request, onlyPath: secret.path.path }, dependencies, (change) =>
-    writeSecretInChange(change, { ...secret, check: (target) => assertPreconditions(preconditions, target) }),
+    writeSecretInChange(change, {
+      ...secret,
+      grant,
+      check: (target) => assertPreconditions(preconditions, target),
+    }),
   );
 }
 
@@ -58,7 +72,10 @@ export function writeSecret(
 export async function writeSecretInChange(change: VaultChange, secret: NewSecret): Promise<WriteResult> {
   const [before] = await loadSecrets(change, secret.path);
   secret.check?.({ revision: before?.revision, isRequired: change.vault.demands_preconditions });
-  assertValidValue(secret.value, secret.type ?? before?.type ?? "text");
+  const { value, path, grant, type = before?.type ?? "text" } = secret;
+  assertValidValue(value, type);
+  assertRelativeReferencesAllowed(change.vault, grant, { folder: path.folder, value, type });
+  assertInheritedReferencesAllowed(change.vault, grant, { value, type });
   const stored =
     before === undefined ? await createSecret(change, secret) : await addVersion(change, { before, secret });
   change.record(
@@ -177,5 +194,35 @@ export function assertReferencesAllowed(
       throw requestFailure({ kind: "insufficient-scope", scope: "secrets:read" });
     if (!allowsVault(grant, target.vaultId) || !allowsPath(grant, target.path))
       throw requestFailure({ kind: "out-of-reach", path: target.path });
+  }
+}
+
+type PlacedValue = { readonly folder: string; readonly value: Buffer; readonly type: SecretType };
+
+/** The same for references that depend on the folder, wherever inheritance can make them resolve. */
+export function assertRelativeReferencesAllowed(
+  settings: EnvironmentSettings,
+  grant: Grant,
+  { folder, value, type }: PlacedValue,
+): void {
+  if (type !== "text" || !value.includes("${./")) return;
+  const text = decodeUtf8(value) ?? "";
+  const paths = listResolvingFolders(settings, folder).flatMap((each) => listRelativeReferences(each, text));
+  if (paths.length > 0 && !grant.scopes.has("secrets:read"))
+    throw requestFailure({ kind: "insufficient-scope", scope: "secrets:read" });
+  for (const path of paths) assertPathAllowed(grant, path);
+}
+
+/** The same for what stands in for a missing secret of an environment. */
+function assertInheritedReferencesAllowed(
+  vault: EnvironmentSettings & Pick<VaultDetailRow, "id">,
+  grant: Grant,
+  { value, type }: Omit<PlacedValue, "folder">,
+): void {
+  if (type !== "text" || vault.base_folder === null || !value.includes("${")) return;
+  for (const target of listReferences(vault.id, decodeUtf8(value) ?? "")) {
+    const inheritance = target.vaultId === vault.id ? findInheritance(vault, target.path) : undefined;
+    const path = inheritance && toBasePath(inheritance, target.path);
+    if (path !== undefined) assertPathAllowed(grant, path);
   }
 }

@@ -23,7 +23,10 @@ export function updateSettings(
       requiresPreconditions: changes.requiresPreconditions ?? vault.demands_preconditions,
       maxVersions: changes.maxVersions ?? vault.most_versions,
       prunesVersions: changes.prunesVersions ?? vault.prunes_versions,
+      environments: changes.environments ?? vault.environments,
+      baseFolder: changes.baseFolder === undefined ? vault.base_folder : changes.baseFolder,
     };
+    assertBaseApart(settings);
     assertMayPrune(request.actor, settings, vault);
     await updateVault(transaction, vaultRef, settings);
     const columns = {
@@ -31,11 +34,19 @@ export function updateSettings(
       demands_preconditions: settings.requiresPreconditions,
       most_versions: settings.maxVersions,
       prunes_versions: settings.prunesVersions,
+      environments: settings.environments,
+      base_folder: settings.baseFolder,
     };
     change.setColumns(columns);
     change.record({ type: "vault-changed", vault: vault.id, name: settings.name });
     return describeVaultDetail({ ...vault, ...columns });
   });
+}
+
+function assertBaseApart({ environments, baseFolder }: VaultSettings): void {
+  if (!environments.some((name) => `/${name}` === baseFolder)) return;
+  const reason = "must not be one of the environments, which inherit from it";
+  throw requestFailure({ kind: "request-invalid", errors: [{ field: "base", reason }] });
 }
 
 /** The next writes would destroy what the caller may not destroy itself. */

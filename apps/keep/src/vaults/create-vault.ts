@@ -47,7 +47,12 @@ export async function insertNewVault(
     most_versions: 100,
     prunes_versions: true,
   };
-  const head = vaultHeads.sealEmpty(vaultRef, { ...vault, deleted_at: null });
+  const head = vaultHeads.sealEmpty(vaultRef, {
+    ...vault,
+    environments: [],
+    base_folder: null,
+    deleted_at: null,
+  });
   const row = await insertVault(transaction, vaultRef, { ...vault, head });
   await vaultKeys.create(transaction, vaultRef);
   return row;

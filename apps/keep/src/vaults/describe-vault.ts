@@ -16,6 +16,8 @@ export function describeVaultDetail(row: VaultDetailRow): VaultDetail {
     demands_preconditions: row.demands_preconditions,
     most_versions: row.most_versions,
     when_versions_full: row.prunes_versions ? "destroy-oldest" : "refuse",
+    environments: [...row.environments],
+    base: row.base_folder,
     updated_at: row.updated_at.toISOString(),
   };
 }

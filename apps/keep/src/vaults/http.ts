@@ -7,12 +7,14 @@
 import { type BufferedResponse, type HttpResponse, jsonResponse } from "@hearth-and-keep/http-service";
 import type { deletionQuery, newVault, vaultChanges, vaultListQuery } from "@hearth-and-keep/vault-contract";
 import { readChange, readIdempotencyKey, readVaultRef } from "../access/read-change.ts";
+import { splitPath } from "../authorization/path-patterns.ts";
 import { decodeCursor, toPage } from "../cursor.ts";
 import type { KeepDependencies } from "../dependencies.ts";
 import { requestFailure } from "../failures.ts";
 import { isId } from "../generate-id.ts";
 import { entityTagOf } from "../preconditions.ts";
 import type { BodyRequest, KeepRequest, QueryRequest } from "../route-row.ts";
+import { parseFolder } from "../secrets/secret-path.ts";
 import { updateSettings } from "./change-settings.ts";
 import { createVault } from "./create-vault.ts";
 import { deleteVault, purgeVault, restoreVault } from "./delete-vault.ts";
@@ -63,12 +65,14 @@ export async function handleUpdateVault(
   dependencies: KeepDependencies,
 ): Promise<HttpResponse> {
   const { name, demands_preconditions: requiresPreconditions, most_versions: maxVersions } = request.body;
-  const { when_versions_full: policy } = request.body;
+  const { when_versions_full: policy, environments, base } = request.body;
   const settings = {
     ...(name === undefined ? {} : { name }),
     ...(requiresPreconditions === undefined ? {} : { requiresPreconditions }),
     ...(maxVersions === undefined ? {} : { maxVersions }),
     ...(policy === undefined ? {} : { prunesVersions: policy === "destroy-oldest" }),
+    ...(environments === undefined ? {} : { environments: readEnvironments(environments) }),
+    ...(base === undefined ? {} : { baseFolder: base === null ? null : parseTopFolder(base, "base") }),
   };
   const { result } = await updateSettings(readChange(request, dependencies), settings, dependencies);
   return vaultResponse(result);
@@ -92,6 +96,23 @@ export async function handleRestoreVault(
 ): Promise<HttpResponse> {
   const { result } = await restoreVault(readChange(request, dependencies), dependencies);
   return vaultResponse(result);
+}
+
+function readEnvironments(names: readonly string[]): readonly string[] {
+  const folders = names.map((name, index) => parseTopFolder(name, `environments.${index}`));
+  const repeated = folders.findIndex((folder, index) => folders.indexOf(folder) !== index);
+  if (repeated !== -1) throw invalidSetting(`environments.${repeated}`, "must not be listed twice");
+  return folders.map((folder) => folder.slice(1));
+}
+
+function parseTopFolder(text: string, field: string): string {
+  const folder = parseFolder(text, field);
+  if (splitPath(folder).length === 1) return folder;
+  throw invalidSetting(field, "must be a folder at the top of the vault");
+}
+
+function invalidSetting(field: string, reason: string): Error {
+  return requestFailure({ kind: "request-invalid", errors: [{ field, reason }] });
 }
 
 function vaultResponse(vault: VaultDetail, status = 200): BufferedResponse {

@@ -53,7 +53,13 @@ type Usage = {
 /** Columns that the vault's head authenticates. */
 type ChangedColumns = Pick<
   VaultDetailRow,
-  "name" | "demands_preconditions" | "most_versions" | "prunes_versions" | "deleted_at"
+  | "name"
+  | "demands_preconditions"
+  | "most_versions"
+  | "prunes_versions"
+  | "environments"
+  | "base_folder"
+  | "deleted_at"
 >;
 
 /** The state that a vault must be in; otherwise it is not found. */

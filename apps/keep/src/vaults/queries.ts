@@ -15,12 +15,16 @@ export type VaultDetailRow = VaultRow & {
   readonly most_versions: number;
   /** Whether a write destroys the oldest versions beyond that number, instead of being refused. */
   readonly prunes_versions: boolean;
+  /** Names of folders at the top. */
+  readonly environments: readonly string[];
+  /** The folder from which environments inherit. */
+  readonly base_folder: string | null;
   readonly updated_at: Date;
   readonly deleted_at: Date | null;
 };
 
 const listColumns = "vault.id, vault.name, vault.created_at";
-const detailColumns = `${listColumns}, vault.kind, vault.revision::float8 AS revision, vault.demands_preconditions, vault.most_versions, vault.prunes_versions, vault.updated_at, vault.deleted_at`;
+const detailColumns = `${listColumns}, vault.kind, vault.revision::float8 AS revision, vault.demands_preconditions, vault.most_versions, vault.prunes_versions, vault.environments, vault.base_folder, vault.updated_at, vault.deleted_at`;
 /** As they will be after the change. */
 const changedColumns = detailColumns.replace("vault.updated_at", "now() AS updated_at");
 
@@ -67,6 +71,19 @@ export async function readVault(
   const [row] = await database.queryInAccount<VaultDetailRow>(accountId, {
     name: "read-vault",
     text: `SELECT ${detailColumns} FROM live_vault AS vault WHERE vault.account_id = entered.account::uuid AND vault.id = $2`,
+    values: [vaultId],
+  });
+  return row;
+}
+
+/** As `readVault`, with the head that authenticates the row. */
+export async function readVaultWithHead(
+  database: Pick<Database, "queryInAccount">,
+  { accountId, vaultId }: VaultRef,
+): Promise<(VaultDetailRow & { readonly head: Buffer | null }) | undefined> {
+  const [row] = await database.queryInAccount<VaultDetailRow & { readonly head: Buffer | null }>(accountId, {
+    name: "read-vault-with-head",
+    text: `SELECT ${detailColumns}, vault.head FROM live_vault AS vault WHERE vault.account_id = entered.account::uuid AND vault.id = $2`,
     values: [vaultId],
   });
   return row;
@@ -133,7 +150,10 @@ export async function countVaults(transaction: Transaction, accountId: string): 
   return row?.count ?? 0;
 }
 
-export type NewVaultRow = Omit<LockedVaultRow, keyof AccountUsage | "id" | `${string}_at`>;
+export type NewVaultRow = Omit<
+  LockedVaultRow,
+  keyof AccountUsage | "id" | "environments" | "base_folder" | `${string}_at`
+>;
 
 export async function insertVault(
   transaction: Transaction,
@@ -163,16 +183,27 @@ export type VaultSettings = {
   readonly requiresPreconditions: boolean;
   readonly maxVersions: number;
   readonly prunesVersions: boolean;
+  readonly environments: readonly string[];
+  readonly baseFolder: string | null;
 };
 
 export async function updateVault(
   transaction: Transaction,
   { accountId, vaultId }: VaultRef,
-  { name, requiresPreconditions, maxVersions, prunesVersions }: VaultSettings,
+  { name, requiresPreconditions, maxVersions, prunesVersions, environments, baseFolder }: VaultSettings,
 ): Promise<void> {
   await transaction.query({
-    text: "UPDATE vault SET name = $3, demands_preconditions = $4, most_versions = $5, prunes_versions = $6 WHERE account_id = $1 AND id = $2",
-    values: [accountId, vaultId, name, requiresPreconditions, maxVersions, prunesVersions],
+    text: "UPDATE vault SET name = $3, demands_preconditions = $4, most_versions = $5, prunes_versions = $6, environments = $7, base_folder = $8 WHERE account_id = $1 AND id = $2",
+    values: [
+      accountId,
+      vaultId,
+      name,
+      requiresPreconditions,
+      maxVersions,
+      prunesVersions,
+      environments,
+      baseFolder,
+    ],
   });
 }
 

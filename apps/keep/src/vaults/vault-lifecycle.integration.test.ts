@@ -39,6 +39,8 @@ test("a vault is created, read, updated with If-Match, deleted, listed as delete
     demands_preconditions: false,
     most_versions: 100,
     when_versions_full: "destroy-oldest",
+    environments: [],
+    base: null,
     updated_at: expect.stringMatching(/Z$/),
   });
   const patch = async (ifMatch: string) =>

@@ -23,6 +23,8 @@ export type HeadedVault = {
   readonly demands_preconditions: boolean;
   readonly most_versions: number;
   readonly prunes_versions: boolean;
+  readonly environments: readonly string[];
+  readonly base_folder: string | null;
   readonly deleted_at: Date | null;
 };
 
@@ -80,5 +82,9 @@ function associatedData({ accountId, vaultId }: VaultRef, vault: HeadedVault): A
     vault.deleted_at === null ? "live" : "deleted",
     // Heads that were sealed before vaults could prune remain valid: those vaults do not.
     ...(vault.prunes_versions ? ["prunes-versions"] : []),
+    // As above, for vaults without environments.
+    ...(vault.environments.length > 0 || vault.base_folder !== null
+      ? ["environments", JSON.stringify([vault.environments, vault.base_folder])]
+      : []),
   ];
 }

@@ -101,6 +101,8 @@ test("settings, state or account of a vault changed by SQL are rejected", async 
     "demands_preconditions = true",
     "most_versions = 10000",
     "prunes_versions = NOT prunes_versions",
+    "environments = ARRAY['prod']",
+    "base_folder = '/base'",
     "name = 'Renamed'",
     "revision = revision + 1",
     "head = NULL",

@@ -35,6 +35,8 @@ export type VaultHeads = {
   assertCurrentWithin(transaction: Transaction, vaultRef: VaultRef, row: ReadRevision): Promise<void>;
   /** Verifies the head of a vault whose row the transaction has locked, to update it; else throws "integrity-broken". */
   beginChange(transaction: Transaction, vaultRef: VaultRef, vault: LockedVault): Promise<HeadChange>;
+  /** Throws "integrity-broken" unless the vault's row has the columns that its head was sealed with. */
+  assertGenuine(vaultRef: VaultRef, vault: LockedVault): void;
   /** The head of a new vault. */
   sealEmpty(vaultRef: VaultRef, vault: HeadedVault): Buffer;
 };
@@ -130,6 +132,13 @@ export function createVaultHeads(database: Pick<Database, "queryInAccount">, sea
     async assertCurrentWithin(transaction, vaultRef, row) {
       await check(vaultRef, row, () => cache.loadWithin(transaction, vaultRef));
     },
+    assertGenuine(vaultRef, vault) {
+      try {
+        seal.open(vaultRef, vault, vault.head);
+      } catch (error) {
+        throw asFailure(error);
+      }
+    },
     async beginChange(transaction, vaultRef, vault) {
       const loadNow = () => cache.loadWithin(transaction, vaultRef);
       try {
@@ -138,12 +147,16 @@ export function createVaultHeads(database: Pick<Database, "queryInAccount">, sea
         if (!isStored || head.revision !== vault.revision) throw new IntegrityError();
         return changeHead(head, { seal, vaultRef, transaction, cache });
       } catch (error) {
-        if (!(error instanceof IntegrityError)) throw error;
-        throw requestFailure({ kind: "integrity-broken" }, { cause: error });
+        throw asFailure(error);
       }
     },
     sealEmpty: (vaultRef, vault) => seal.seal(vaultRef, vault, 0n),
   };
+}
+
+function asFailure(error: unknown): unknown {
+  if (!(error instanceof IntegrityError)) return error;
+  return requestFailure({ kind: "integrity-broken" }, { cause: error });
 }
 
 /** Takes the vaults of an account as they are, once, when an older database is upgraded. Returns their number. */

@@ -1,31 +1,44 @@
 import type { Actor } from "../../authorization/actor.ts";
 import { allowsPath, allowsVault } from "../../authorization/grant.ts";
+import { type Inheritance, toBasePath } from "../environments/inherited-folders.ts";
 import { readValueByPath } from "../queries.ts";
 import { type DecryptedValue, decryptVersions, type ReadDependencies } from "../read-value.ts";
 import { parseSecretPath, type SecretPath } from "../secret-path.ts";
 import { decodeUtf8 } from "./file-entries.ts";
 import { createExpander, type ReferenceTarget } from "./references.ts";
 
+type ExpandedValues<Value> = {
+  readonly vaultId: string;
+  readonly values: readonly Value[];
+  /** Of the folder asked for; its environment's missing secrets are then looked up in the base. */
+  readonly inheritance?: Inheritance | undefined;
+};
+
 /**
  * Replaces the references in text values of one vault. Values read through references are recorded in their own vaults
  * before this returns; the caller records the read of the given values.
  */
-export async function expandReferences(
+export async function expandReferences<Value extends DecryptedValue>(
   actor: Actor,
-  { vaultId, values }: { readonly vaultId: string; readonly values: readonly DecryptedValue[] },
+  { vaultId, values, inheritance }: ExpandedValues<Value>,
   dependencies: ReadDependencies,
-): Promise<readonly DecryptedValue[]> {
+): Promise<readonly Value[]> {
   const valuesByPath = new Map(values.map((value) => [value.path, value]));
   const read = new Map<string, DecryptedValue[]>();
+  const ownInheritance = (target: ReferenceTarget) => (target.vaultId === vaultId ? inheritance : undefined);
   const expand = createExpander(vaultId, async (target) => {
     const value = target.vaultId === vaultId ? valuesByPath.get(target.path) : undefined;
     if (value !== undefined) return { type: value.type, bytes: value.value };
-    const decrypted = await readReferenced(actor, target, dependencies);
+    const decrypted = await readOrInherit(
+      actor,
+      { target, inheritance: ownInheritance(target) },
+      dependencies,
+    );
     if (decrypted === undefined) return undefined;
     read.set(target.vaultId, [...(read.get(target.vaultId) ?? []), decrypted]);
     return { type: decrypted.type, bytes: decrypted.value };
   });
-  const expanded: DecryptedValue[] = [];
+  const expanded: Value[] = [];
   for (const value of values) {
     const text = value.type === "text" ? decodeUtf8(value.value) : undefined;
     expanded.push(
@@ -50,6 +63,22 @@ export async function expandReferences(
 /** The form used in audit records. */
 export function formatVersion({ id, version }: Pick<DecryptedValue, "id" | "version">): string {
   return `${id}@${version}`;
+}
+
+async function readOrInherit(
+  actor: Actor,
+  {
+    target,
+    inheritance,
+  }: { readonly target: ReferenceTarget; readonly inheritance: Inheritance | undefined },
+  dependencies: ReadDependencies,
+): Promise<DecryptedValue | undefined> {
+  const own = await readReferenced(actor, target, dependencies);
+  if (own !== undefined || inheritance === undefined) return own;
+  const path = toBasePath(inheritance, target.path);
+  // An own value that the actor may not read must not look like an inherited one.
+  if (path === undefined || !allowsPath(actor.grant, target.path)) return undefined;
+  return readReferenced(actor, { ...target, path }, dependencies);
 }
 
 /** Undefined both for a missing secret and for one that the actor may not read. */

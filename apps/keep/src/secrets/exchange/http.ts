@@ -20,18 +20,21 @@ import { readChange, readVaultRef } from "../../access/read-change.ts";
 import type { KeepDependencies } from "../../dependencies.ts";
 import { readPreconditions } from "../../preconditions.ts";
 import type { KeepRequest, QueryRequest } from "../../route-row.ts";
-import type { DecryptedValue } from "../read-value.ts";
+import { readInheritance } from "../environments/read-inheritance.ts";
 import { parseFolder } from "../secret-path.ts";
 import { encodeValue } from "../value-content.ts";
 import { exportFile } from "./export-file.ts";
 import { importFile } from "./import-file.ts";
-import { readSelected, readSelectionState, type Selection } from "./select-values.ts";
+import { readSelected, readSelectionState, type SelectedValue, type Selection } from "./select-values.ts";
 
 export async function handleReadValues(
   request: QueryRequest<typeof valuesQuery>,
   dependencies: KeepDependencies,
 ): Promise<HttpResponse> {
-  const selection = readSelection(request);
+  const plain = readSelection(request);
+  const inheritance =
+    request.query.inherit === "true" ? await readInheritance(request.actor, plain, dependencies) : undefined;
+  const selection = { ...plain, inheritance };
   const { noneMatch } = readPreconditions(request.headers);
   const { revision, tag } = await readSelectionState(request.actor, selection, dependencies);
   const headers = { etag: `"${tag}"` };
@@ -98,6 +101,7 @@ function readSelection(request: KeepRequest<unknown, SelectionQuery>): Selection
   };
 }
 
-function describeValue({ id, path, name, version, type, value }: DecryptedValue) {
-  return { id, path, name, version, type, ...encodeValue(value, type) };
+function describeValue({ id, path, from, name, version, type, value }: SelectedValue) {
+  const source = from === undefined ? {} : { from };
+  return { id, path, ...source, name, version, type, ...encodeValue(value, type) };
 }

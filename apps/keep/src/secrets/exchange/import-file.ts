@@ -134,7 +134,7 @@ async function applyPlan(change: VaultChange, context: ImportContext): Promise<I
   assertSecretQuota(change, { live: created.length, all: created.length });
   const toWrite = decided.filter(({ action }) => action === "created" || action === "changed");
   const written = await mapConcurrently(toWrite, ({ path, entry }) =>
-    writeSecretInChange(change, { path, value: entry.bytes, type: entry.type }),
+    writeSecretInChange(change, { path, value: entry.bytes, type: entry.type, grant: context.actor.grant }),
   );
   return {
     outcome: {

@@ -1,5 +1,6 @@
 import { requestFailure } from "../../failures.ts";
 import type { SecretType } from "../queries.ts";
+import { folderOf, joinPath } from "../secret-path.ts";
 import { decodeUtf8 } from "./file-entries.ts";
 
 /** The vault and the path (folder and name joined) that a reference points to. */
@@ -18,17 +19,25 @@ const maxFetched = 200;
 const maxBytes = 64 * 1024;
 
 /**
- * `${/folder/NAME}` refers to a secret of the same vault, `${vault-id:/folder/NAME}` to one of another vault; `$${`
- * escapes `${`. Other dollar signs are left alone.
+ * `${/folder/NAME}` refers to a secret of the same vault, `${vault-id:/folder/NAME}` to one of another vault, and
+ * `${./NAME}` to one in the folder of the value that contains it; `$${` escapes `${`. Other dollar signs are left alone.
  */
 const reference =
-  /\$\$\{|\$\{(?:(?<vaultId>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}):)?(?<path>\/[^{}\p{Cc}]{1,2400})\}/gu;
+  /\$\$\{|\$\{(?:(?:(?<vaultId>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}):)?(?<path>\/[^{}\p{Cc}]{1,2400})|\.\/(?<relative>[^{}\p{Cc}]{1,2400}))\}/gu;
 
-/** The secrets that a text of this vault refers to itself. */
+/** The secrets that a text of this vault refers to itself, without those that depend on its folder. */
 export function listReferences(vaultId: string, text: string): readonly ReferenceTarget[] {
   return [...text.matchAll(reference)].flatMap(({ groups }) => {
     const path = groups?.["path"];
     return path === undefined ? [] : [{ vaultId: groups?.["vaultId"] ?? vaultId, path }];
+  });
+}
+
+/** The paths of the secrets that a text refers to by their place in this folder. */
+export function listRelativeReferences(folder: string, text: string): readonly string[] {
+  return [...text.matchAll(reference)].flatMap(({ groups }) => {
+    const relative = groups?.["relative"];
+    return relative === undefined ? [] : [joinPath(folder, relative)];
   });
 }
 
@@ -63,12 +72,13 @@ async function expand(expansion: Expansion, text: string, chain: ReferenceChain)
   for (const match of text.matchAll(reference)) {
     result.add(text.slice(end, match.index));
     end = match.index + match[0].length;
-    const path = match.groups?.["path"];
+    const { path: absolute, relative, vaultId: otherVaultId = vaultId } = match.groups ?? {};
+    const path = relative === undefined ? absolute : joinPath(folderOf(ownPath), relative);
     if (path === undefined) {
       result.add("${");
       continue;
     }
-    const step = { vaultId: match.groups?.["vaultId"] ?? vaultId, path, source: match[0] };
+    const step = { vaultId: otherVaultId, path, source: match[0] };
     const inner = await follow(expansion, step, chain);
     height = Math.max(height, inner.height + 1);
     // Checked for cached results too, so that the outcome does not depend on the order of the values.

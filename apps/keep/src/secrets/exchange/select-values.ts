@@ -1,14 +1,16 @@
 import { createHash } from "node:crypto";
 import type { Actor } from "../../authorization/actor.ts";
-import { allowsFolder } from "../../authorization/grant.ts";
+import { allowsFolder, allowsPath } from "../../authorization/grant.ts";
 import { pathPrefixes } from "../../authorization/path-patterns.ts";
 import { scanPage } from "../../cursor.ts";
 import type { Database } from "../../database/open-database.ts";
 import { requestFailure } from "../../failures.ts";
 import { readVault } from "../../vaults/queries.ts";
 import { pathCursorOf, pathFilter, toPathCursor } from "../allowed-paths.ts";
-import { listValueSizes, readValueRows, type ValueSize } from "../queries.ts";
+import { type Inheritance, toBasePath, toEnvironmentPath } from "../environments/inherited-folders.ts";
+import { listValueSizes, readValueRows, type ValueRow, type ValueSize } from "../queries.ts";
 import { type DecryptedValue, decryptVersions, type ReadDependencies } from "../read-value.ts";
+import { isInFolder, joinPath } from "../secret-path.ts";
 import { countJsonBytes } from "../value-content.ts";
 import { expandReferences, formatVersion } from "./expand-references.ts";
 import { invalidFile } from "./file-entries.ts";
@@ -22,7 +24,12 @@ export type Selection = {
   /** Null selects every name. */
   readonly names: readonly string[] | null;
   readonly isExpanded: boolean;
+  /** Of the folder, when secrets that it does not have itself are read from the base. */
+  readonly inheritance?: Inheritance | undefined;
 };
+
+/** A value at the path where it was asked for; `from` is the path of its secret, when it could be inherited. */
+export type SelectedValue = DecryptedValue & { readonly from?: string };
 
 /** The state of a selection for one caller. An unchanged tag means that the values are unchanged. */
 export type SelectionState = { readonly revision: number; readonly tag: string };
@@ -33,7 +40,7 @@ const maxBytes = 4 * 1024 * 1024;
 /** Decrypts and records nothing. */
 export async function readSelectionState(
   actor: Actor,
-  { vaultId, folder, recursive, names, isExpanded }: Selection,
+  { vaultId, folder, recursive, names, isExpanded, inheritance }: Selection,
   { database }: { readonly database: Pick<Database, "queryInAccount"> },
 ): Promise<SelectionState> {
   const vault = await readVault(database, { accountId: actor.accountId, vaultId });
@@ -44,7 +51,9 @@ export async function readSelectionState(
   const others = isExpanded
     ? await listVaultRevisions(database, actor.accountId, vaultIds === undefined ? null : [...vaultIds])
     : null;
-  const policy = createHash("sha256").update(JSON.stringify([paths, folder, recursive, names, others]));
+  const policy = createHash("sha256").update(
+    JSON.stringify([paths, folder, recursive, names, others, inheritance]),
+  );
   return { revision: vault.revision, tag: `v${vault.revision}-${policy.digest("base64url").slice(0, 22)}` };
 }
 
@@ -53,30 +62,19 @@ export async function readSelected(
   actor: Actor,
   { selection, event }: { readonly selection: Selection; readonly event: "values-read" | "values-exported" },
   dependencies: ReadDependencies,
-): Promise<readonly DecryptedValue[]> {
-  const { vaultId, folder, recursive, names, isExpanded } = selection;
+): Promise<readonly SelectedValue[]> {
+  const { vaultId, folder, isExpanded, inheritance } = selection;
+  const own = await selectFolder(actor, selection, dependencies);
+  const inherited =
+    inheritance && (await selectInherited(actor, { selection, inheritance, own }, dependencies));
+  assertSelectionSize([...own.sizes, ...(inherited?.sizes ?? [])]);
   const vaultRef = { accountId: actor.accountId, vaultId };
-  const search = { folder, recursive, names, prefixes: pathPrefixes(actor.grant.paths) };
-  const isAllowed = pathFilter(actor.grant);
-  const { page: selected, next } = await scanPage<ValueSize>({
-    limit: maxItems,
-    isAllowed,
-    after: null,
-    read: (after, limit) =>
-      listValueSizes(dependencies.database, vaultRef, { ...search, limit, after: toPathCursor(after) }),
-    cursorOf: pathCursorOf,
-  });
-  assertSelectionSize(selected, next !== undefined);
-  const ids = selected.map(({ id }) => id);
-  const read = async () => {
-    const rows = await readValueRows(dependencies.database, vaultRef, { ...search, ids });
-    // Filtered again: a secret may have been moved since it was selected.
-    return isAllowed === undefined ? rows : rows.filter(isAllowed);
-  };
+  const read = async () => (await Promise.all([own.read(), inherited?.read() ?? []])).flat();
   const decrypted = await decryptVersions(vaultRef, read, { ...dependencies, by: actor });
+  const located = inheritance === undefined ? decrypted : locate(decrypted, inheritance);
   const values = isExpanded
-    ? await expandReferences(actor, { vaultId, values: decrypted }, dependencies)
-    : decrypted;
+    ? await expandReferences(actor, { vaultId, values: located, inheritance }, dependencies)
+    : located;
   assertResponseSize(values);
   await dependencies.audit.recordRead({
     ...vaultRef,
@@ -86,13 +84,83 @@ export async function readSelected(
   return values;
 }
 
+/** The secrets of one folder that the actor may read. */
+type SelectedFolder = {
+  readonly sizes: readonly ValueSize[];
+  /** Their current versions, as far as they are still there. */
+  read(): Promise<readonly ValueRow[]>;
+};
+
+type FolderSelection = Pick<Selection, "vaultId" | "folder" | "recursive" | "names">;
+
+async function selectFolder(
+  actor: Actor,
+  { vaultId, folder, recursive, names }: FolderSelection,
+  { database }: Pick<ReadDependencies, "database">,
+): Promise<SelectedFolder> {
+  const vaultRef = { accountId: actor.accountId, vaultId };
+  const search = { folder, recursive, names, prefixes: pathPrefixes(actor.grant.paths) };
+  const isAllowed = pathFilter(actor.grant);
+  const { page: sizes, next } = await scanPage<ValueSize>({
+    limit: maxItems,
+    isAllowed,
+    after: null,
+    read: (after, limit) =>
+      listValueSizes(database, vaultRef, { ...search, limit, after: toPathCursor(after) }),
+    cursorOf: pathCursorOf,
+  });
+  if (next !== undefined) throw tooManySecrets();
+  return {
+    sizes,
+    async read() {
+      const ids = sizes.map(({ id }) => id);
+      const rows = await readValueRows(database, vaultRef, { ...search, ids });
+      // Filtered again: a secret may have been moved since it was selected.
+      return isAllowed === undefined ? rows : rows.filter(isAllowed);
+    },
+  };
+}
+
+type InheritedSelection = {
+  readonly selection: Selection;
+  readonly inheritance: Inheritance;
+  readonly own: SelectedFolder;
+};
+
+/** What the folder does not have itself. An own value that the actor may not read is not replaced by an inherited one. */
+async function selectInherited(
+  actor: Actor,
+  { selection, inheritance, own }: InheritedSelection,
+  dependencies: Pick<ReadDependencies, "database">,
+): Promise<SelectedFolder> {
+  const folder = toBasePath(inheritance, selection.folder) ?? inheritance.base;
+  const found = await selectFolder(actor, { ...selection, folder }, dependencies);
+  const ownPaths = new Set(own.sizes.map((size) => joinPath(size.folder, size.name)));
+  const inherited = found.sizes.filter((size) => {
+    const path = toEnvironmentPath(inheritance, joinPath(size.folder, size.name));
+    return !ownPaths.has(path) && allowsPath(actor.grant, path);
+  });
+  const ids = new Set(inherited.map(({ id }) => id));
+  return { sizes: inherited, read: async () => (await found.read()).filter(({ id }) => ids.has(id)) };
+}
+
+/** Ordered by the paths at which the values appear. */
+function locate(values: readonly DecryptedValue[], inheritance: Inheritance): readonly SelectedValue[] {
+  return values
+    .map((value) => {
+      const isOwn = isInFolder(inheritance.environment, value.path);
+      return {
+        ...value,
+        path: isOwn ? value.path : toEnvironmentPath(inheritance, value.path),
+        from: value.path,
+      };
+    })
+    .toSorted((left, right) => (left.path < right.path ? -1 : 1));
+}
+
 /** Checked before any value is fetched: a folder may be larger than this process's memory. */
-function assertSelectionSize(selected: readonly ValueSize[], hasMore: boolean): void {
-  if (hasMore) {
-    throw invalidFile([
-      { field: "path", reason: `selects more than ${maxItems} secrets; narrow it by path or names` },
-    ]);
-  }
+function assertSelectionSize(selected: readonly ValueSize[]): void {
+  if (selected.length > maxItems) throw tooManySecrets();
   const bytes = selected.reduce((sum, { size }) => sum + size, 0);
   if (bytes > maxBytes) throw selectionTooLarge();
 }
@@ -101,6 +169,12 @@ function assertSelectionSize(selected: readonly ValueSize[], hasMore: boolean): 
 function assertResponseSize(values: readonly DecryptedValue[]): void {
   const bytes = values.reduce((sum, { value, type }) => sum + countJsonBytes(value, type), 0);
   if (bytes > maxBytes) throw selectionTooLarge();
+}
+
+function tooManySecrets(): Error {
+  return invalidFile([
+    { field: "path", reason: `selects more than ${maxItems} secrets; narrow it by path or names` },
+  ]);
 }
 
 function selectionTooLarge(): Error {

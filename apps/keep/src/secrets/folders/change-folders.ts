@@ -12,6 +12,7 @@ import { assertPreconditions } from "../../preconditions.ts";
 import type { ChangeDependencies, ChangeRequest } from "../../vaults/change-queue.ts";
 import { vaultPreconditionTarget } from "../../vaults/change-settings.ts";
 import type { VaultChange } from "../../vaults/open-changes.ts";
+import { assertMovable } from "../change-metadata.ts";
 import { changeSecrets, loadSecrets } from "../change-secret.ts";
 import type { SecretForUpdate } from "../queries.ts";
 import { isInFolder, joinPath, parseFolder, toSecretPath } from "../secret-path.ts";
@@ -84,6 +85,8 @@ export function moveFolder(
     assertPreconditions(preconditions, vaultPreconditionTarget(change));
     const moves = planMoves(await loadSecrets(change, { within: from }), { from, to });
     await assertPathsFree(change, { to, moves });
+    const { grant } = request.actor;
+    for (const { secret, path } of moves) await assertMovable(change, secret, { to: path, grant });
     const renamed = await renameFolders(change.transaction, change.vaultRef, { from, to });
     if (moves.length === 0 && renamed === 0) throw requestFailure({ kind: "not-found" });
     await createFolders(change.transaction, change.vaultRef, to);

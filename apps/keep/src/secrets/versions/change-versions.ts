@@ -1,4 +1,3 @@
-import { decrypt } from "@hearth-and-keep/envelope-crypto";
 import { requestFailure } from "../../failures.ts";
 import type { IdempotentResult } from "../../idempotency/run-idempotent.ts";
 import { assertPreconditions } from "../../preconditions.ts";
@@ -6,10 +5,11 @@ import type { ChangeDependencies, ChangeRequest } from "../../vaults/change-queu
 import type { VaultChange } from "../../vaults/open-changes.ts";
 import { changeSecrets, loadSecret } from "../change-secret.ts";
 import { describeSecret, type SecretMetadata } from "../describe-secret.ts";
-import type { SecretForUpdate, SecretType } from "../queries.ts";
-import { SecretIntegrityError, valueAssociatedData, wrapIntegrityError } from "../secret-mac.ts";
+import type { SecretForUpdate } from "../queries.ts";
+import { SecretIntegrityError } from "../secret-mac.ts";
 import { joinPath } from "../secret-path.ts";
-import { addVersion } from "../write-secret.ts";
+import { addVersion, assertRelativeReferencesAllowed } from "../write-secret.ts";
+import { decryptVersion } from "./decrypt-version.ts";
 import { destroyVersionInChange } from "./destroy-version.ts";
 import { type EncryptedVersion, findVersion } from "./queries.ts";
 
@@ -24,6 +24,9 @@ export function restoreVersion(
   return changeSecrets(request, dependencies, async (change) => {
     const { before, row } = await loadVersion(change, request, { id, version });
     const { value, type } = await decryptVersion(change, before, row);
+    // Its references may have meant other secrets when it was written, in another folder.
+    const { folder } = before;
+    assertRelativeReferencesAllowed(change.vault, request.actor.grant, { folder, value, type });
     const stored = await addVersion(change, { before, secret: { value, type } });
     value.fill(0);
     change.record(
@@ -74,21 +77,4 @@ async function loadVersion(
   const row = await findVersion(change.transaction, { ...change.vaultRef, secretId: id }, version);
   if (row === undefined) throw new SecretIntegrityError(id);
   return { before, row };
-}
-
-async function decryptVersion(
-  change: VaultChange,
-  { id: secretId }: SecretForUpdate,
-  { version, type, key_version: keyVersion, sealed: ciphertext }: EncryptedVersion,
-): Promise<{ readonly value: Buffer; readonly type: SecretType }> {
-  if (ciphertext === null) throw new SecretIntegrityError(secretId);
-  const { key } = await change.dataKey(keyVersion);
-  const associatedData = valueAssociatedData({
-    vaultId: change.vaultRef.vaultId,
-    secretId,
-    version,
-    keyVersion,
-    type,
-  });
-  return { value: wrapIntegrityError(secretId, () => decrypt(ciphertext, key, associatedData)), type };
 }
