@@ -10,12 +10,14 @@ import {
   auditQuery,
   batch,
   batchOutcome,
+  compareQuery,
   dailyCounts,
   dailyQuery,
   deletionQuery,
   exportedFile,
   exportQuery,
   folder,
+  folderComparison,
   folderDeletionQuery,
   folderListQuery,
   folderMove,
@@ -49,6 +51,8 @@ import {
   organisationDeletion,
   organisationList,
   pageQuery,
+  promotion,
+  promotionReport,
   ready,
   revocationQuery,
   secret,
@@ -118,6 +122,7 @@ import {
 } from "./organisations/http.ts";
 import { handleInvitationPage, handleJoin } from "./organisations/invitation-page.ts";
 import type { KeepRoute } from "./route-row.ts";
+import { handleCompareFolders, handlePromoteSecrets } from "./secrets/environments/http.ts";
 import { handleExport, handleImport, handleReadValues, readTextFile } from "./secrets/exchange/http.ts";
 import { handleCreateFolder, handleDeleteFolder, handleMoveFolder } from "./secrets/folders/http.ts";
 import {
@@ -233,6 +238,8 @@ export const routes: readonly KeepRoute[] = [
   { method: "GET",    path: "/api/secrets/vaults/:vault/values",                                    operationId: "readValues",              access: "actor", scope: "secrets:read",    ...accepts({ query: valuesQuery }, handleReadValues),                  responses: { 200: { json: secretValues }, 304: "empty" }, summary: "Read many values in one response" },
   { method: "POST",   path: "/api/secrets/vaults/:vault/import",                                    operationId: "importFile",              access: "actor", scope: "secrets:write",   ...accepts({ query: importQuery, body: importRequest }, handleImport), textBody: readTextFile, responses: { 200: { json: importReport } }, summary: "Import a .env or JSON file, all or nothing; with dry_run, report what would change" },
   { method: "GET",    path: "/api/secrets/vaults/:vault/export",                                    operationId: "exportFile",              access: "fresh", scope: "secrets:read",    ...accepts({ query: exportQuery }, handleExport),                      responses: { 200: { json: exportedFile, type: "text/plain" } }, summary: "Export a folder's secrets as a .env or JSON file" },
+  { method: "GET",    path: "/api/secrets/vaults/:vault/compare",                                   operationId: "compareFolders",          access: "actor", scope: "secrets:read",    ...accepts({ query: compareQuery }, handleCompareFolders),             responses: { 200: { json: folderComparison } }, summary: "Compare the values of two folders, without returning any" },
+  { method: "POST",   path: "/api/secrets/vaults/:vault/promote",                                   operationId: "promoteSecrets",          access: "actor", scope: "secrets:write",   ...accepts({ body: promotion }, handlePromoteSecrets),                 responses: { 200: { json: promotionReport } }, summary: "Copy a folder's values to another folder, all or nothing; with dry_run, report what would change" },
   { method: "PUT",    path: "/api/secrets/vaults/:vault/secrets/by-path/*",                         operationId: "writeSecret",             access: "actor", scope: "secrets:write",   ...accepts({ body: newSecret }, handleWriteSecret),                    responses: { 200: { json: secret }, 201: { json: secret } }, summary: "Write a value at a path: creates a secret or adds a version" },
   { method: "GET",    path: "/api/secrets/vaults/:vault/secrets/by-path/*",                         operationId: "getSecretByPath",         access: "actor", scope: "secrets:list",    handle: handleGetSecretByPath,                                         responses: { 200: { json: secret } }, summary: "Get the metadata of the secret at a path" },
   { method: "PATCH",  path: "/api/secrets/vaults/:vault/secrets/by-path/*",                         operationId: "updateSecretByPath",      access: "actor", scope: "secrets:write",   ...accepts({ body: secretChanges }, handleUpdateSecret),               responses: { 200: { json: secret } }, summary: "Rename, move, tag or annotate the secret at a path; its versions do not change" },

@@ -43,6 +43,8 @@ export const auditEventTypes = [
   "values-read",
   "values-exported",
   "values-imported",
+  "folders-compared",
+  "values-promoted",
   "token-created",
   "token-changed",
   "token-rotated",

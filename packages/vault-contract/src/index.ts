@@ -26,6 +26,14 @@ export {
   dailyQuery,
 } from "./audit.ts";
 export {
+  compareQuery,
+  type FolderComparison,
+  folderComparison,
+  type PromotionReport,
+  promotion,
+  promotionReport,
+} from "./environments.ts";
+export {
   type ExportedFile,
   exportedFile,
   exportQuery,

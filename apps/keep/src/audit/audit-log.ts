@@ -169,6 +169,7 @@ const outcomes: Partial<Record<AuditEvent["type"], AuditOutcome>> = {
   "value-read": "read",
   "values-read": "read",
   "values-exported": "read",
+  "folders-compared": "read",
   denied: "denied",
   "integrity-broken": "denied",
   "signed-in": "signed-in",

@@ -37,6 +37,14 @@ export type AuditEvent =
       readonly path: string;
     }
   | { readonly type: "values-imported"; readonly written: number; readonly path: string }
+  /** `secrets` lists the versions that were decrypted; their values were not returned. */
+  | {
+      readonly type: "folders-compared";
+      readonly secrets: readonly string[];
+      readonly path: string;
+      readonly to: string;
+    }
+  | { readonly type: "values-promoted"; readonly written: number; readonly path: string; readonly to: string }
   | TokenEvent
   | { readonly type: "data-key-rotated" | "data-key-destroyed"; readonly version: number }
   | { readonly type: "integrity-broken"; readonly secret: string }

@@ -142,6 +142,11 @@ const actions = new Map<string, DescribeAction>([
   ["values-read", (body) => `read ${count(body, "secrets", "value")} in ${folderName(body)}`],
   ["values-exported", (body) => `exported ${count(body, "secrets", "value")} from ${folderName(body)}`],
   ["values-imported", (body) => `imported ${count(body, "written", "value")} into ${folderName(body)}`],
+  ["folders-compared", (body) => `compared ${folderName(body)} with ${text(body, "to")}`],
+  [
+    "values-promoted",
+    (body) => `promoted ${count(body, "written", "value")} from ${folderName(body)} to ${text(body, "to")}`,
+  ],
   ["token-created", (body, names) => `created ${tokenName(body, names)}`],
   [
     "token-changed",

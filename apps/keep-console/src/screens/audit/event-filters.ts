@@ -11,7 +11,11 @@ const allEvents: EventFilter = { id: "all", title: "All events", types: [] };
 
 const vaultFilters: readonly EventFilter[] = [
   allEvents,
-  { id: "reads", title: "Value reads", types: ["value-read", "values-read", "values-exported"] },
+  {
+    id: "reads",
+    title: "Value reads",
+    types: ["value-read", "values-read", "values-exported", "folders-compared"],
+  },
   {
     id: "changes",
     title: "Secret changes",
@@ -24,6 +28,7 @@ const vaultFilters: readonly EventFilter[] = [
       "version-restored",
       "version-destroyed",
       "values-imported",
+      "values-promoted",
       "folder-created",
       "folder-moved",
       "folder-deleted",

@@ -35,6 +35,8 @@ export const examples: Readonly<Record<string, Example>> = {
   "DELETE /api/secrets/vaults/:vault/folders": { query: "?path=/app&recursive=true" },
   "POST /api/secrets/vaults/:vault/folders/move": { body: { from: "/app", to: "/moved" } },
   "POST /api/secrets/vaults/:vault/import": { query: "?format=dotenv", body: { content: "KEY=value\n" } },
+  "GET /api/secrets/vaults/:vault/compare": { query: "?left=/app&right=/other" },
+  "POST /api/secrets/vaults/:vault/promote": { body: { from: "/app", to: "/other" } },
   "GET /api/secrets/vaults/:vault/export": { query: "?format=json" },
   "POST /api/secrets/tokens": { body: { name: "child", scopes: ["tokens:read"] } },
   "PATCH /api/secrets/tokens/:token": { body: { name: "Renamed" } },

@@ -1,9 +1,3 @@
-/**
- * @module
- * Environments of a vault: folders at its top, which can inherit from a base. The rules are pure; `read-inheritance.ts` reads
- * the settings. Guarantees that settings which were changed outside Keep decide nothing.
- * Imported by `exchange/`, and by writes, which check references that depend on a folder.
- */
 import { splitPath } from "../../authorization/path-patterns.ts";
 import type { VaultDetailRow } from "../../vaults/queries.ts";
 import { isInFolder } from "../secret-path.ts";

@@ -4,6 +4,7 @@ import { assertPreconditions } from "../../preconditions.ts";
 import type { ChangeDependencies, ChangeRequest } from "../../vaults/change-queue.ts";
 import type { VaultChange } from "../../vaults/open-changes.ts";
 import { changeSecrets } from "../change-secret.ts";
+import { mapConcurrently } from "../map-concurrently.ts";
 import { findSecretMetadata, readValueById } from "../queries.ts";
 import { decryptVersions } from "../read-value.ts";
 import { joinPath, parseSecretPath, type SecretPath } from "../secret-path.ts";
@@ -147,33 +148,6 @@ async function applyPlan(change: VaultChange, context: ImportContext): Promise<I
     },
     compared: decided.flatMap(({ compared }) => compared ?? []),
   };
-}
-
-const maxConcurrent = 32;
-
-/**
- * Runs several at once, so that their statements are pipelined. Waits for all of them before throwing: none may run on
- * after the transaction has ended.
- */
-async function mapConcurrently<Item, Result>(
-  items: readonly Item[],
-  work: (item: Item) => Promise<Result>,
-): Promise<readonly Result[]> {
-  const results: Result[] = [];
-  const errors: unknown[] = [];
-  for (let begin = 0; begin < items.length && errors.length === 0; begin += maxConcurrent) {
-    const chunk = items.slice(begin, begin + maxConcurrent);
-    await Promise.allSettled(
-      chunk
-        .map(async (item, index) => {
-          results[begin + index] = await work(item);
-        })
-        .map((done) => done.catch((error: unknown) => errors.push(error))),
-    );
-  }
-  // The first error is the cause: after it, the database rejects the transaction's other statements.
-  if (errors.length > 0) throw errors[0];
-  return results;
 }
 
 type EntryDecision = {
