@@ -31,6 +31,12 @@ const lines: readonly Line[] = [
     ],
   },
   {
+    line: 7,
+    title:
+      "Promoting 500 secrets under concurrent writes and kills is all or nothing, and each secret has its record",
+    paths: ["apps/keep/src/secrets/environments"],
+  },
+  {
     line: 10,
     title: "Every property and parameter of Keep's API is described, and a client generated from it works",
     paths: [
