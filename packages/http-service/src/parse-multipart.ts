@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { BodyError } from "./read-body.ts";
+import { findContentType } from "./request-content-type.ts";
 
 /** A form with files as clients upload it (RFC 7578); both lists are in the order received. */
 export type MultipartForm = {
@@ -79,12 +80,4 @@ export function parseForms(scope: FastifyInstance): void {
     // Bodies are never in shared memory.
     return parseMultipart(body as Buffer<ArrayBuffer>, findContentType(request));
   });
-}
-
-/** The service removes the parsed header, because Fastify rejects some values before a parser is called. */
-function findContentType({ raw: { rawHeaders } }: FastifyRequest): string | undefined {
-  const index = rawHeaders.findIndex(
-    (name, position) => position % 2 === 0 && name.toLowerCase() === "content-type",
-  );
-  return index === -1 ? undefined : rawHeaders[index + 1];
 }

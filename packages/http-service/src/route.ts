@@ -28,7 +28,10 @@ export type HttpRequest<Actor = unknown, Body = unknown, Query = RequestHead["qu
   "query"
 > & {
   readonly query: Query;
-  /** Parsed JSON, the `MultipartForm` of a row with `body: "form"`, or the byte stream of one with `body: "stream"`. */
+  /**
+   * Parsed JSON, the `MultipartForm` of a row with `body: "form"`, the fields by name of one with `body: "urlencoded"`, or
+   * the byte stream of one with `body: "stream"`.
+   */
   readonly body: Body;
   /** What `authenticate` returned for this request. */
   readonly actor: Actor;
@@ -55,10 +58,10 @@ export type Route<Actor = unknown, Dependencies = unknown> = {
   readonly method: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly path: string;
   /**
-   * JSON by default. A form is a `MultipartForm`. A stream is read with `streamBody`, within limits that its handler
-   * sets.
+   * JSON by default. A form is a `MultipartForm`. An urlencoded body is validated as an object of strings. A stream is
+   * read with `streamBody`, within limits that its handler sets.
    */
-  readonly body?: "json" | "form" | "stream";
+  readonly body?: "json" | "form" | "urlencoded" | "stream";
   /**
    * The body that a text of type text/plain stands for, on a row with a JSON body. A text that begins with a brace is JSON
    * all the same: some clients give all their bodies this type.

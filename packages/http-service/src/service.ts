@@ -5,6 +5,7 @@ import { enforceBodyDeadline } from "./client-errors.ts";
 import { type Certificate, createServer, type Transport } from "./create-server.ts";
 import { close, type ListenAddress, listen } from "./listen.ts";
 import { parseForms } from "./parse-multipart.ts";
+import { parseUrlencodedBodies } from "./parse-urlencoded.ts";
 import {
   BodyError,
   type ContentEncoding,
@@ -244,12 +245,14 @@ function addRoute<Row extends Route<Actor, Dependencies>, Actor, Dependencies>(
     register(server);
     return;
   }
-  const replaceParsers = row.body === "form" ? parseForms : passBodyStreams;
+  const replaceParsers = bodyParsers[row.body];
   void server.register(async (scope) => {
     replaceParsers(scope);
     register(scope);
   });
 }
+
+const bodyParsers = { form: parseForms, urlencoded: parseUrlencodedBodies, stream: passBodyStreams } as const;
 
 /** Responds to every other method of a known path with the methods it has. */
 function rejectOtherMethods<Row extends Route<Actor, Dependencies>, Actor, Dependencies>(

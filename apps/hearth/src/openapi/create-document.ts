@@ -12,7 +12,7 @@ export type DocumentedRoute = {
   readonly method: string;
   readonly path: string;
   readonly protocol: Pick<Protocol, "name">;
-  readonly body?: "json" | "form" | "stream";
+  readonly body?: string;
   readonly bodySchema?: TSchema;
 };
 
