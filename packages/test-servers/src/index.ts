@@ -54,6 +54,14 @@ export {
   type HostileIdentityProvider,
   startHostileIdentityProvider,
 } from "./identity/hostile/start-hostile-provider.ts";
+export {
+  makeWorkloadKey,
+  publicJwk,
+  signWorkloadToken,
+  startWorkloadIssuer,
+  type WorkloadIssuer,
+  type WorkloadKey,
+} from "./identity/start-workload-issuer.ts";
 export type { SignInInput } from "./identity/walk-sign-in.ts";
 export { findLeftovers } from "./leftovers.ts";
 export {
