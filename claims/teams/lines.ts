@@ -31,6 +31,12 @@ const lines: readonly Line[] = [
     ],
   },
   {
+    line: 6,
+    title:
+      "Forged and confused tokens of workloads are exchanged for nothing, and their twins once, on any node, until the rule ends",
+    paths: ["apps/keep/src/workload"],
+  },
+  {
     line: 7,
     title:
       "Promoting 500 secrets under concurrent writes and kills is all or nothing, and each secret has its record",

@@ -211,6 +211,14 @@ const tokenSettings = {
     description:
       "days after which a token expires that is created through the API without expires_at; null in the request means never",
   }),
+  privateIssuers: listSetting({
+    placeholder: "hosts",
+    maxItems: 100,
+    check: (item) =>
+      /^[A-Za-z0-9.-]{1,253}(?::[0-9]{1,5})?$/u.test(item) ? undefined : "is not a host, e.g. gitlab.lan",
+    description:
+      "issuers of workload identity that may be at private addresses, e.g. gitlab.lan or gitlab.lan:8443, comma-separated",
+  }),
 } as const;
 
 /** Metrics and audit checkpoints. */

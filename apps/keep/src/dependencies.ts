@@ -9,6 +9,8 @@ import type { VaultKeys } from "./keys/vault-keys.ts";
 import type { Metrics } from "./metrics.ts";
 import type { SignIn } from "./sign-in/prepare-sign-in.ts";
 import type { ChangeQueue } from "./vaults/change-queue.ts";
+import type { RecordAttempt } from "./workload/attempts.ts";
+import type { IssuerKeys } from "./workload/issuer-keys.ts";
 
 /** What handlers depend on, created once at start. */
 export type KeepDependencies = HealthDependencies & {
@@ -21,6 +23,8 @@ export type KeepDependencies = HealthDependencies & {
   readonly nodeLog: NodeLog;
   readonly signIn: SignIn;
   readonly metrics: Metrics;
+  readonly issuerKeys: IssuerKeys;
+  readonly recordRefusal: RecordAttempt;
   readonly console: {
     /** Empty when the console was not built. */
     readonly files: WebFiles;

@@ -1,5 +1,6 @@
 import type { Explanation } from "@hearth-and-keep/command-line";
 import { exitCodes, FailureError } from "@hearth-and-keep/failures";
+import type { OAuthError } from "@hearth-and-keep/vault-contract";
 import type { AdmissionRefusal } from "./admission/decide-admission.ts";
 import type { Scope } from "./authorization/scopes.ts";
 
@@ -67,6 +68,8 @@ export type RequestFailure =
   /** `holder` is the path of the secret whose value contains the reference. */
   | { readonly kind: "reference-missing"; readonly reference: string; readonly holder: string }
   | { readonly kind: "reference-cycle"; readonly references: readonly string[] }
+  /** A token exchange, with an error code of RFC 6749. */
+  | { readonly kind: "exchange-refused"; readonly error: OAuthError["error"]; readonly description: string }
   | { readonly kind: "rate-limited"; readonly retryAfterSeconds: number }
   | { readonly kind: "provider-unavailable"; readonly provider: string }
   | { readonly kind: "sign-in-refused"; readonly reason: string }

@@ -249,6 +249,12 @@ const problemTexts: {
     title: "Circular reference",
     detail: references.join(" → "),
   }),
+  "exchange-refused": ({ description }) => ({
+    status: 400,
+    code: "invalid_request",
+    title: "Token exchange refused",
+    detail: description,
+  }),
   "rate-limited": ({ retryAfterSeconds }) => ({
     status: 429,
     code: "rate_limited",

@@ -15,6 +15,8 @@ export type KeepRoute = Route<Actor, KeepDependencies> & {
   readonly summary: string;
   /** Successful responses by status. */
   readonly responses: Readonly<Record<number, ResponseShape>>;
+  /** Errors of the request as in OAuth (RFC 6749 section 5.2) instead of problem documents. */
+  readonly errors?: "oauth";
 } & AccessColumns;
 
 export type AccessColumns =

@@ -14,6 +14,8 @@ import {
   dailyCounts,
   dailyQuery,
   deletionQuery,
+  exchangeAttempts,
+  exchangedToken,
   exportedFile,
   exportQuery,
   folder,
@@ -40,8 +42,10 @@ import {
   newOrganisation,
   newSecret,
   newToken,
+  newTrustRule,
   newVault,
   notReady,
+  oauthError,
   operation,
   operatorAccount,
   operatorAccountPage,
@@ -65,9 +69,13 @@ import {
   sessionList,
   startedOperation,
   tokenChange,
+  tokenExchange,
   tokenPage,
   tokenQuery,
   tokenRotation,
+  trustRule,
+  trustRuleChanges,
+  trustRuleList,
   valueByPathQuery,
   valueQuery,
   valuesQuery,
@@ -164,11 +172,27 @@ import {
   handleRestoreVault,
   handleUpdateVault,
 } from "./vaults/http.ts";
+import {
+  handleCreateTrustRule,
+  handleDeleteTrustRule,
+  handleExchangeToken,
+  handleGetTrustRule,
+  handleListAttempts,
+  handleListTrustRules,
+  handlePreviewTrustRule,
+  handleUpdateTrustRule,
+} from "./workload/http.ts";
 
 /** Per client address. Covers both requests of a sign-in; many people may share one address. */
 const signInLimit = { name: "sign-in", perMinute: 600 };
 /** Per client address; one report carries up to 100 tokens. */
 const leakReportLimit = { name: "leaked", perMinute: 20 };
+
+/** Per client address; many jobs may share one. */
+const exchangeLimit = { name: "exchange", perMinute: 300 };
+
+/** A token of the largest accepted size, with every character escaped. */
+const maxExchangeBytes = 65_536;
 
 /** Per client address; nobody types more of them. */
 const operatorCodeLimit = { name: "operator-code", perMinute: 10 };
@@ -225,10 +249,18 @@ export const routes: readonly KeepRoute[] = [
   { method: "POST",   path: "/api/secrets/tokens",                                                  operationId: "createToken",             access: "fresh", scope: "tokens:write",    ...accepts({ body: newToken }, handleCreateToken),                     responses: { 201: { json: issuedToken } }, summary: "Create a token; its value is returned only in this response" },
   { method: "GET",    path: "/api/secrets/tokens/self",                                             operationId: "getOwnToken",             access: "actor", scope: "any",             handle: handleGetOwnToken,                                             responses: { 200: { json: apiToken } }, summary: "Get the token that authenticates this request" },
   { method: "POST",   path: "/api/secrets/tokens/leaked",                                           operationId: "reportLeakedTokens",      access: "public",                          ...accepts({ body: leakedTokens }, handleReportLeakedTokens),          addressLimit: leakReportLimit, responses: { 200: { json: leakedTokensResponse } }, summary: "Revoke leaked tokens" },
+  { method: "POST",   path: "/api/secrets/tokens/exchange",                                         operationId: "exchangeToken",           access: "public",                          body: "urlencoded", errors: "oauth", ...accepts({ body: tokenExchange, maxBodyBytes: maxExchangeBytes }, handleExchangeToken), addressLimit: exchangeLimit, responses: { 200: { json: exchangedToken }, 400: { json: oauthError } }, summary: "Exchange the token of a workload for a short-lived one of Keep (RFC 8693)" },
   { method: "GET",    path: "/api/secrets/tokens/:token",                                           operationId: "getToken",                access: "actor", scope: "tokens:read",     handle: handleGetToken,                                                responses: { 200: { json: apiToken } }, summary: "Get a token" },
   { method: "PATCH",  path: "/api/secrets/tokens/:token",                                           operationId: "renameToken",             access: "actor", scope: "tokens:write",    ...accepts({ body: tokenChange }, handleRenameToken),                  responses: { 200: { json: apiToken } }, summary: "Rename a token" },
   { method: "DELETE", path: "/api/secrets/tokens/:token",                                           operationId: "revokeToken",             access: "actor", scope: "tokens:write",    ...accepts({ query: revocationQuery }, handleRevokeToken),             responses: { 204: "empty" }, summary: "Revoke a token and the tokens created with it; with wait=all, respond once no node accepts it" },
   { method: "POST",   path: "/api/secrets/tokens/:token/rotate",                                    operationId: "rotateToken",             access: "fresh", scope: "tokens:write",    ...accepts({ body: tokenRotation }, handleRotateToken),                responses: { 200: { json: issuedToken } }, summary: "Issue a new value for a token; the old one stays valid for grace_seconds" },
+  { method: "GET",    path: "/api/secrets/trust-rules",                                             operationId: "listTrustRules",          access: "session",                         handle: handleListTrustRules,                                          responses: { 200: { json: trustRuleList } }, summary: "List the trust rules for workload identity" },
+  { method: "POST",   path: "/api/secrets/trust-rules",                                             operationId: "createTrustRule",         access: "fresh", scope: "session",         ...accepts({ body: newTrustRule }, handleCreateTrustRule),             responses: { 201: { json: trustRule } }, summary: "Create a trust rule" },
+  { method: "POST",   path: "/api/secrets/trust-rules/preview",                                     operationId: "previewTrustRule",        access: "session",                         ...accepts({ body: newTrustRule }, handlePreviewTrustRule),            responses: { 200: { json: exchangeAttempts } }, summary: "Compare the last tokens that were presented with a rule, without creating it" },
+  { method: "GET",    path: "/api/secrets/trust-rules/:rule",                                       operationId: "getTrustRule",            access: "session",                         handle: handleGetTrustRule,                                            responses: { 200: { json: trustRule } }, summary: "Get a trust rule" },
+  { method: "PATCH",  path: "/api/secrets/trust-rules/:rule",                                       operationId: "updateTrustRule",         access: "fresh", scope: "session",         ...accepts({ body: trustRuleChanges }, handleUpdateTrustRule),         responses: { 200: { json: trustRule } }, summary: "Change a trust rule; unless only its name changes, its tokens are revoked" },
+  { method: "DELETE", path: "/api/secrets/trust-rules/:rule",                                       operationId: "deleteTrustRule",         access: "session",                         handle: handleDeleteTrustRule,                                         responses: { 204: "empty" }, summary: "Delete a trust rule and revoke its tokens" },
+  { method: "GET",    path: "/api/secrets/trust-rules/:rule/attempts",                              operationId: "listExchangeAttempts",    access: "session",                         handle: handleListAttempts,                                            responses: { 200: { json: exchangeAttempts } }, summary: "Compare the last tokens that were presented with the rule" },
   { method: "GET",    path: "/api/secrets/vaults",                                                  operationId: "listVaults",              access: "actor", scope: "vaults:read",     ...accepts({ query: vaultListQuery }, handleListVaults),               responses: { 200: { json: vaultList } }, summary: "List the account's vaults" },
   { method: "POST",   path: "/api/secrets/vaults",                                                  operationId: "createVault",             access: "actor", scope: "vaults:write",    ...accepts({ body: newVault }, handleCreateVault),                     responses: { 201: { json: vaultDetail } }, summary: "Create a vault" },
   { method: "GET",    path: "/api/secrets/vaults/:vault",                                           operationId: "getVault",                access: "actor", scope: "vaults:read",     handle: handleGetVault,                                                responses: { 200: { json: vaultDetail } }, summary: "Get a vault with its settings" },

@@ -13,6 +13,7 @@ import { createDenialRecorder, isDenial } from "./access/record-denials.ts";
 import { type Actor, formatActor } from "./authorization/actor.ts";
 import type { KeepDependencies } from "./dependencies.ts";
 import { explainInvalid } from "./explain-invalid.ts";
+import { oauthErrorResponse } from "./oauth-errors.ts";
 import { describeApi } from "./openapi/describe-api.ts";
 import { asRequestFailure, failureFields, problemResponse } from "./problems.ts";
 import type { KeepRoute } from "./route-row.ts";
@@ -85,7 +86,8 @@ export function createVaultServer({ transport, ...dependencies }: ServerDependen
         const target = failure.kind === "out-of-reach" ? failure.path : head.path;
         recordDenial({ actor, route: formatRoute(row), target, reason: failure.kind });
       }
-      return problemResponse(error, head.requestId);
+      const oauthError = row?.errors === "oauth" ? oauthErrorResponse(failure) : undefined;
+      return oauthError ?? problemResponse(error, head.requestId);
     },
     onError: (error, head) => {
       const { kind } = asRequestFailure(error);

@@ -132,3 +132,20 @@ export {
   vaultList,
   vaultListQuery,
 } from "./vaults.ts";
+export {
+  accessTokenType,
+  type ExchangeAttempts,
+  type ExchangedToken,
+  exchangeAttempts,
+  exchangedToken,
+  type NewTrustRule,
+  newTrustRule,
+  type OAuthError,
+  oauthError,
+  type TrustRule,
+  type TrustRuleChanges,
+  tokenExchange,
+  trustRule,
+  trustRuleChanges,
+  trustRuleList,
+} from "./workload.ts";

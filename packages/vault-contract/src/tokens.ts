@@ -20,7 +20,7 @@ export const scopeNames = [
 
 const scope = Type.Enum([...scopeNames], { title: "Scope", description: "A permission of a token" });
 
-const scopes = Type.Array(scope, {
+export const scopes = Type.Array(scope, {
   minItems: 1,
   maxItems: scopeNames.length,
   uniqueItems: true,
@@ -28,7 +28,7 @@ const scopes = Type.Array(scope, {
 });
 
 /** Absent or null restrictions allow everything. */
-const vaultIds = described(
+export const vaultIds = described(
   nullable(Type.Array(id, { minItems: 1, maxItems: 100, uniqueItems: true })),
   "Vaults that the token may use; null for all, also later ones",
 );
@@ -41,7 +41,7 @@ const pathPattern = Type.String({
   "x-expected":
     "a path pattern such as /prod/**, in which * stands for one segment and a final ** for one or more",
 });
-const paths = described(
+export const paths = described(
   nullable(Type.Array(pathPattern, { minItems: 1, maxItems: 100, uniqueItems: true })),
   "Path patterns that the token may use, e.g. `/prod/**`; null for all",
 );
@@ -116,7 +116,10 @@ const tokenFields = {
   addresses,
   expires_at: described(nullable(timestamp), "When it expires; null for never"),
   created_at: described(timestamp, "When it was created"),
-  created_by: Type.String({ maxLength: 64, description: "Who created it: `session:` or `token:` and an id" }),
+  created_by: Type.String({
+    maxLength: 64,
+    description: "Who created it: `session:`, `token:` or `trust-rule:` and an id",
+  }),
   rotated_at: described(nullable(timestamp), "When it was last rotated; null for never"),
   last_used_at: described(nullable(timestamp), "When it was last used, within a minute; null for never"),
   last_used_address: described(

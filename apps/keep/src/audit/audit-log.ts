@@ -8,7 +8,7 @@
 import { hash, randomUUID } from "node:crypto";
 import { canonicalJson } from "@hearth-and-keep/audit-chain";
 import { recordText } from "@hearth-and-keep/audit-records";
-import { type Actor, formatActor } from "../authorization/actor.ts";
+import { formatActor, type Originator } from "../authorization/actor.ts";
 import type { Database } from "../database/open-database.ts";
 import type { Transaction } from "../database/transaction.ts";
 import type { RowMacs } from "../keys/row-integrity/row-macs.ts";
@@ -17,7 +17,7 @@ import type { CommittedRecord, NodeLog, Numbering } from "./node-log.ts";
 import { insertRecordsStatement, type NewRecord } from "./queries.ts";
 
 /** The recorded actor: a caller, or the server itself for background work. */
-export type AuditActor = Pick<Actor, "kind" | "id" | "address" | "personId"> | "server";
+export type AuditActor = Originator | "server";
 
 /** The changed secret, or the vault itself, and its new revision. */
 export type Subject = { readonly id: string; readonly revision: number };
@@ -174,6 +174,7 @@ const outcomes: Partial<Record<AuditEvent["type"], AuditOutcome>> = {
   "integrity-broken": "denied",
   "signed-in": "signed-in",
   "sign-in-refused": "denied",
+  "token-exchange-refused": "denied",
 };
 
 /** The category in the daily counts. */

@@ -46,6 +46,21 @@ export type AuditEvent =
     }
   | { readonly type: "values-promoted"; readonly written: number; readonly path: string; readonly to: string }
   | TokenEvent
+  | {
+      readonly type: "trust-rule-created" | "trust-rule-changed" | "trust-rule-deleted";
+      readonly rule: string;
+      readonly name: string;
+    }
+  /** Issuer and subject are what the token says, and false unless it was verified. */
+  | {
+      readonly type: "token-exchange-refused";
+      readonly issuer: string;
+      readonly subject: string;
+      readonly verified: boolean;
+      readonly reason: string;
+      /** From which the token was presented. */
+      readonly address: string;
+    }
   | { readonly type: "data-key-rotated" | "data-key-destroyed"; readonly version: number }
   | { readonly type: "integrity-broken"; readonly secret: string }
   /** The end of a chain in which an earlier version recorded. */
@@ -69,6 +84,9 @@ type TokenEvent =
       readonly token: string;
       readonly name: string;
       readonly scopes: readonly string[];
+      /** Of the token that it was exchanged for. */
+      readonly issuer?: string;
+      readonly subject?: string;
     }
   | { readonly type: "token-changed" | "token-rotated"; readonly token: string; readonly name: string }
   | { readonly type: "token-revoked"; readonly token: string; readonly reason: string };

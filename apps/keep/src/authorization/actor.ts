@@ -19,7 +19,12 @@ export type Actor = {
   readonly isOperator?: boolean;
 };
 
+/** Who is responsible for a change: a caller, or the trust rule by which a token was exchanged. */
+export type Originator = Pick<Actor, "id" | "address" | "personId"> & {
+  readonly kind: Actor["kind"] | "trust-rule";
+};
+
 /** The form stored in rows and audit records, e.g. `token:0198…`; in an organisation, sessions say nothing of who it was. */
-export function formatActor({ kind, id, personId }: Pick<Actor, "kind" | "id" | "personId">): string {
+export function formatActor({ kind, id, personId }: Pick<Originator, "kind" | "id" | "personId">): string {
   return personId === undefined ? `${kind}:${id}` : `person:${personId}`;
 }

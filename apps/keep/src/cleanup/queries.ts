@@ -27,13 +27,13 @@ export function listDueSecrets(
 /** How long a revoked or expired token stays in the list of tokens. */
 const endedTokens = "least(revoked_at, expires_at) < now() - interval '90 days'";
 
-/** Accounts with idempotency results older than a day, sessions that ended more than a day ago, or old tokens. */
+/** Accounts with idempotency results and ended sessions older than a day, old tokens, or expired subject tokens. */
 export async function listAccountsWithExpiredRows(
   database: Pick<Database, "acrossAccounts">,
 ): Promise<readonly string[]> {
   const rows = await database.acrossAccounts((transaction) =>
     transaction.query<{ account_id: string }>({
-      text: `SELECT account_id FROM idempotent_answer WHERE created_at < now() - interval '24 hours' UNION SELECT account_id FROM session WHERE least(idle_until, absolute_until, ended_at) < now() - interval '1 day' UNION SELECT account_id FROM api_token WHERE ${endedTokens} LIMIT $1`,
+      text: `SELECT account_id FROM idempotent_answer WHERE created_at < now() - interval '24 hours' UNION SELECT account_id FROM session WHERE least(idle_until, absolute_until, ended_at) < now() - interval '1 day' UNION SELECT account_id FROM api_token WHERE ${endedTokens} UNION SELECT account_id FROM used_subject_token WHERE expires_at < now() LIMIT $1`,
       values: [maxRows],
     }),
   );
@@ -51,6 +51,10 @@ export async function deleteExpiredRows(
     });
     await transaction.query({
       text: "WITH gone AS (DELETE FROM session WHERE account_id = $1 AND least(idle_until, absolute_until, ended_at) < now() - interval '1 day' RETURNING session_hash) DELETE FROM session_route USING gone WHERE session_route.session_hash = gone.session_hash",
+      values: [accountId],
+    });
+    await transaction.query({
+      text: "DELETE FROM used_subject_token WHERE account_id = $1 AND expires_at < now()",
       values: [accountId],
     });
     await transaction.query({

@@ -42,6 +42,8 @@ import { checkSession } from "../sign-in/sessions.ts";
 import { createTokenCheck } from "../tokens/check-token.ts";
 import { createLastUsed, type LastUsed } from "../tokens/last-used.ts";
 import { createChangeQueue } from "../vaults/change-queue.ts";
+import { createRefusalRecorder } from "../workload/attempts.ts";
+import { createIssuerKeys } from "../workload/issuer-keys.ts";
 
 const developmentWarning =
   "DEVELOPMENT SIGN-IN: everyone who can open this address signs in under any name. Do not store real secrets here.";
@@ -88,6 +90,7 @@ export async function serve(config: ServeConfig, dependencies: ServeDependencies
     logger,
     signIn,
     access,
+    ...createWorkloadServices(config, services, outbound),
     tokenLifetimeDays: config.tokenLifetimeDays,
     console: await prepareConsole(signIn),
     readinessChecks: createReadinessChecks({ ...services, ...dependencies, node }),
@@ -191,6 +194,15 @@ async function openServices(
   const changeQueue = createChangeQueue(stored);
   const close = () => nodeLog[Symbol.asyncDispose]();
   return { ...stored, wrapper, metrics, serverKeys, changeQueue, [Symbol.asyncDispose]: close };
+}
+
+function createWorkloadServices(
+  { privateIssuers }: Pick<ServeConfig, "privateIssuers">,
+  { database, audit }: Pick<Services, "database" | "audit">,
+  owned: AsyncDisposableStack,
+): Pick<KeepDependencies, "issuerKeys" | "recordRefusal"> {
+  const outbound = owned.use(createOutbound({ privateHosts: privateIssuers }));
+  return { issuerKeys: createIssuerKeys(outbound), recordRefusal: createRefusalRecorder(database, audit) };
 }
 
 type AccessSources = Pick<Services, "database" | "metrics" | "serverKeys"> & {

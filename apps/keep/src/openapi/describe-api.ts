@@ -29,6 +29,7 @@ export type DescribedRow = {
   readonly right?: string;
   readonly scope?: string;
   readonly bodySchema?: TSchema;
+  readonly body?: string;
   readonly textBody?: unknown;
   readonly querySchema?: TSchema;
   readonly responses: Readonly<Record<number, ResponseShape>>;
@@ -99,13 +100,17 @@ function describeOperation(row: DescribedRow): object {
           requestBody: {
             required: true,
             content: {
-              "application/json": { schema: row.bodySchema, ...exampleOf(row.bodySchema) },
+              [jsonOrForm(row)]: { schema: row.bodySchema, ...exampleOf(row.bodySchema) },
               ...(row.textBody === undefined ? {} : { "text/plain": { schema: textFile } }),
             },
           },
         }),
     responses: describeResponses(row),
   };
+}
+
+function jsonOrForm({ body }: Pick<DescribedRow, "body">): string {
+  return body === "urlencoded" ? "application/x-www-form-urlencoded" : "application/json";
 }
 
 function describeAccess({ access, scope, right }: DescribedRow): object {
@@ -135,6 +140,7 @@ function describeAccess({ access, scope, right }: DescribedRow): object {
 
 const areas: readonly (readonly [area: string, pattern: RegExp])[] = [
   ["audit", /\/audit(?:\/|$)/u],
+  ["trust rules", /\/trust-rules(?:\/|$)/u],
   ["tokens", /\/tokens(?:\/|$)/u],
   ["keys", /\/(?:rotate-key|operations)(?:\/|$)/u],
   ["secrets", /:vault\/(?:secrets|values|batch|folders|import|export)/u],

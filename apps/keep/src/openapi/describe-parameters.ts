@@ -28,6 +28,7 @@ const pathParameters: Readonly<Record<string, DescribedSchema>> = {
     pattern: "^[^/]+$",
     description: "Code of an invitation",
   },
+  rule: { ...id, description: "Id of the trust rule" },
   operation: { ...id, description: "Id of the operation" },
   version: {
     type: "integer",

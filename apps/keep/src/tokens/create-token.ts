@@ -1,6 +1,6 @@
 import { isAddressRange } from "@hearth-and-keep/configuration";
 import type { AuditLog } from "../audit/audit-log.ts";
-import { type Actor, formatActor } from "../authorization/actor.ts";
+import { type Actor, formatActor, type Originator } from "../authorization/actor.ts";
 import { grantCovers, limitsCover } from "../authorization/grant.ts";
 import { isPathPattern } from "../authorization/path-patterns.ts";
 import type { Scope } from "../authorization/scopes.ts";
@@ -35,44 +35,71 @@ export type TokenDependencies = {
 };
 
 const maxLiveTokens = 100;
+/** Of trust rules; they end within an hour. */
+const maxExchangedTokens = 1000;
 const maxYears = 10;
 
 export async function createToken(
   actor: Actor,
   { spec, idempotencyKey }: { readonly spec: TokenSpec; readonly idempotencyKey: IdempotencyKey | undefined },
-  { database, audit, serverKeys: { rowMacs } }: TokenDependencies,
+  dependencies: TokenDependencies,
 ): Promise<IssuedToken> {
+  const { database, serverKeys } = dependencies;
+  const { rowMacs } = serverKeys;
   assertValidSpec(spec);
   if (!grantCovers(actor.grant, toGrant(spec))) throw requestFailure({ kind: "grant-exceeded" });
-  const value = generateToken();
   const { accountId } = actor;
-  const created = { accountId, id: generateId(), tokenHash: hashToken(value) };
+  let value: Token | undefined;
   const { result, isReplay } = await runIdempotent(
     database,
     { actor, idempotencyKey },
     async (transaction) => {
       const parentId = actor.kind === "token" ? actor.id : null;
       const epoch = await lockEpoch(transaction, accountId, rowMacs);
-      await assertCreatable(transaction, { accountId, parentId, spec });
-      const token = { ...spec, ...created, parentId };
-      await insertToken(transaction, {
-        ...token,
-        createdBy: formatActor(actor),
-        ...signToken(token, epoch, rowMacs),
-      });
-      const event = {
-        type: "token-created",
-        token: created.id,
-        name: spec.name,
-        scopes: spec.scopes,
-      } as const;
-      audit.record(transaction, { accountId, by: actor, event });
-      return { id: created.id };
+      const added = await addToken(
+        transaction,
+        { spec, by: actor, accountId, parentId, epoch },
+        dependencies,
+      );
+      value = added.value;
+      return { id: added.id };
     },
   );
   // Only the id is stored for a replay, never the value.
-  if (isReplay) throw requestFailure({ kind: "token-already-issued", id: result.id });
-  return { token: await getToken(database, accountId, created.id), value };
+  if (isReplay || value === undefined) throw requestFailure({ kind: "token-already-issued", id: result.id });
+  return { token: await getToken(database, accountId, result.id), value };
+}
+
+export type TokenCreation = {
+  readonly accountId: string;
+  /** The token with which it is created, or the trust rule; it ends with them. */
+  readonly parentId: string | null;
+  readonly spec: TokenSpec;
+  readonly by: Originator;
+  /** Of the account, which is locked. */
+  readonly epoch: number;
+  /** The token of a workload for which it is exchanged. */
+  readonly subjectToken?: { readonly issuer: string; readonly subject: string };
+};
+
+/** Adds a token in the transaction, which must have checked that the creator may grant it. */
+export async function addToken(
+  transaction: Transaction,
+  { spec, by, accountId, parentId, epoch, subjectToken }: TokenCreation,
+  { audit, serverKeys: { rowMacs } }: Pick<TokenDependencies, "audit" | "serverKeys">,
+): Promise<{ readonly id: string; readonly value: Token }> {
+  const value = generateToken();
+  await assertCreatable(transaction, { accountId, parentId, spec, by });
+  const token = { ...spec, accountId, id: generateId(), tokenHash: hashToken(value), parentId };
+  await insertToken(transaction, {
+    ...token,
+    createdBy: formatActor(by),
+    ...signToken(token, epoch, rowMacs),
+  });
+  const { name, scopes } = spec;
+  const event = { type: "token-created", token: token.id, name, scopes, ...subjectToken } as const;
+  audit.record(transaction, { accountId, by, event });
+  return { id: token.id, value };
 }
 
 /** The MACs of a new token's two rows. */
@@ -86,7 +113,11 @@ export function signToken(
   return { mac: rowMacs.compute({ token, epoch }), routeMac: rowMacs.compute({ tokenRoute, epoch }) };
 }
 
-function assertValidSpec({ paths, addresses, expiresAt }: TokenSpec): void {
+export function assertValidSpec({
+  paths,
+  addresses,
+  expiresAt,
+}: Pick<TokenSpec, "paths" | "addresses" | "expiresAt">): void {
   const errors: FieldError[] = [
     ...(paths ?? []).flatMap((path, index) =>
       // Paths are stored in NFC, so another pattern would match nothing.
@@ -111,27 +142,22 @@ function assertValidSpec({ paths, addresses, expiresAt }: TokenSpec): void {
   if (errors.length > 0) throw requestFailure({ kind: "request-invalid", errors });
 }
 
-type TokenCreation = {
-  readonly accountId: string;
-  readonly parentId: string | null;
-  readonly spec: TokenSpec;
-};
-
 async function assertCreatable(
   transaction: Transaction,
-  { accountId, parentId, spec }: TokenCreation,
+  { accountId, parentId, spec, by }: Pick<TokenCreation, "accountId" | "parentId" | "spec" | "by">,
 ): Promise<void> {
-  const { live, isParentLive, now } = await readTokenState(transaction, accountId, parentId);
-  // The parent was revoked after this request was authenticated.
-  if (parentId !== null && !isParentLive) throw requestFailure({ kind: "unauthenticated" });
+  const state = await readTokenState(transaction, accountId, parentId);
+  const { isParentLive, now } = state;
+  const isExchange = by.kind === "trust-rule";
+  // The parent was revoked after this request was authenticated. A trust rule was read in this transaction.
+  if (parentId !== null && !isExchange && !isParentLive) throw requestFailure({ kind: "unauthenticated" });
   if (spec.expiresAt !== null) assertValidExpiry(spec.expiresAt, now);
   if (spec.vaultIds !== null) {
     const found = await countVaults(transaction, accountId, spec.vaultIds);
     if (found < spec.vaultIds.length) throw invalid("vault_ids", "must contain only existing vaults");
   }
-  if (live >= maxLiveTokens) {
-    throw requestFailure({ kind: "quota-exceeded", resource: "active tokens", max: maxLiveTokens });
-  }
+  const [live, max] = isExchange ? [state.exchanged, maxExchangedTokens] : [state.live, maxLiveTokens];
+  if (live >= max) throw requestFailure({ kind: "quota-exceeded", resource: "active tokens", max });
 }
 
 function assertValidExpiry(expiresAt: Date, now: Date): void {

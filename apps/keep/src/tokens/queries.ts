@@ -141,7 +141,16 @@ export async function readTokenRow(
   return row;
 }
 
-export type TokenState = { readonly live: number; readonly isParentLive: boolean; readonly now: Date };
+export type TokenState = {
+  /** Active tokens, without those of trust rules. */
+  readonly live: number;
+  /** Active tokens of trust rules. */
+  readonly exchanged: number;
+  readonly isParentLive: boolean;
+  readonly now: Date;
+};
+
+const isExchanged = "created_by LIKE 'trust-rule:%'";
 
 export async function readTokenState(
   transaction: Transaction,
@@ -150,7 +159,7 @@ export async function readTokenState(
 ): Promise<TokenState> {
   const [row] = await transaction.query<TokenState>({
     name: "read-token-state",
-    text: `SELECT count(*)::integer AS live, coalesce(bool_or(id = $2), false) AS "isParentLive", clock_timestamp() AS now FROM live_token WHERE account_id = $1`,
+    text: `SELECT count(*) FILTER (WHERE NOT ${isExchanged})::integer AS live, count(*) FILTER (WHERE ${isExchanged})::integer AS exchanged, coalesce(bool_or(id = $2), false) AS "isParentLive", clock_timestamp() AS now FROM live_token WHERE account_id = $1`,
     values: [accountId, parentId],
   });
   if (row === undefined) throw new Error("Aggregate query returned no row");
@@ -275,7 +284,7 @@ export async function isDescendant(
 
 export type RevokedToken = { readonly id: string; readonly reason: string };
 
-/** Revokes the token and its descendants; returns those that were still active. */
+/** Revokes the token and its descendants, or those of a trust rule; returns those that were still active. */
 export function revokeTokens(
   transaction: Transaction,
   { accountId, tokenId }: TokenRoute,
@@ -283,7 +292,7 @@ export function revokeTokens(
 ): Promise<readonly RevokedToken[]> {
   return transaction.query<RevokedToken>({
     name: "revoke-tokens",
-    text: "WITH RECURSIVE family AS (SELECT id FROM api_token WHERE account_id = $1 AND id = $2 UNION SELECT child.id FROM api_token AS child JOIN family ON child.parent_id = family.id WHERE child.account_id = $1) UPDATE api_token AS token SET revoked_at = now(), revoke_reason = CASE WHEN token.id = $2 THEN $3 ELSE 'parent-revoked' END FROM family WHERE token.account_id = $1 AND token.id = family.id AND token.revoked_at IS NULL RETURNING token.id, token.revoke_reason AS reason",
+    text: "WITH RECURSIVE family AS (SELECT $2::uuid AS id UNION SELECT child.id FROM api_token AS child JOIN family ON child.parent_id = family.id WHERE child.account_id = $1) UPDATE api_token AS token SET revoked_at = now(), revoke_reason = CASE WHEN token.id = $2::uuid THEN $3 ELSE 'parent-revoked' END FROM family WHERE token.account_id = $1 AND token.id = family.id AND token.revoked_at IS NULL RETURNING token.id, token.revoke_reason AS reason",
     values: [accountId, tokenId, reason],
   });
 }

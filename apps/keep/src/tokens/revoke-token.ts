@@ -1,4 +1,4 @@
-import type { AuditActor } from "../audit/audit-log.ts";
+import type { AuditActor, AuditLog } from "../audit/audit-log.ts";
 import type { Actor } from "../authorization/actor.ts";
 import { awaitRevocation } from "../cluster/await-revocation.ts";
 import { notifyNodes } from "../cluster/queries.ts";
@@ -8,7 +8,7 @@ import { requestFailure } from "../failures.ts";
 import { type IdempotencyKey, runIdempotent } from "../idempotency/run-idempotent.ts";
 import { inNewEpoch } from "../keys/row-integrity/account-epoch.ts";
 import { assertMayManage, type TokenDependencies } from "./create-token.ts";
-import { findRoutes, readTokenRow, revokeTokens, type TokenRoute } from "./queries.ts";
+import { findRoutes, type RevokedToken, readTokenRow, revokeTokens, type TokenRoute } from "./queries.ts";
 import { hashToken, parseToken } from "./token-format.ts";
 
 export type RevokeDependencies = TokenDependencies & {
@@ -77,11 +77,26 @@ async function revokeWithDescendants(
     const ids = new Set([tokenId, ...result.map(({ id }) => id)]);
     return { result, isRevoked: (row) => "token" in row && ids.has(row.token.id) };
   });
-  for (const token of revokedTokens) {
-    const event = { type: "token-revoked", token: token.id, reason: token.reason } as const;
-    audit.record(transaction, { accountId: tokenRoute.accountId, by, event });
-  }
-  const revoked = revokedTokens.map(({ id }) => ({ kind: "token", subjectId: id }) as const);
-  if (revoked.length > 0) await notifyNodes(transaction, tokenRoute.accountId, revoked);
+  await reportRevokedTokens(transaction, { accountId, by, revoked: revokedTokens }, audit);
   return revokedTokens.length;
+}
+
+type TokenRevocations = {
+  readonly accountId: string;
+  readonly by: AuditActor;
+  readonly revoked: readonly RevokedToken[];
+};
+
+/** Records the revocations, and ends the tokens on every node when the transaction commits. */
+export async function reportRevokedTokens(
+  transaction: Transaction,
+  { accountId, by, revoked }: TokenRevocations,
+  audit: Pick<AuditLog, "record">,
+): Promise<void> {
+  for (const token of revoked) {
+    const event = { type: "token-revoked", token: token.id, reason: token.reason } as const;
+    audit.record(transaction, { accountId, by, event });
+  }
+  const subjects = revoked.map(({ id }) => ({ kind: "token", subjectId: id }) as const);
+  if (subjects.length > 0) await notifyNodes(transaction, accountId, subjects);
 }

@@ -82,7 +82,7 @@ const denialReasons = new Map([
 
 const revocationReasons = new Map([
   ["leaked", "reported as leaked"],
-  ["parent-revoked", "the token that created it was revoked"],
+  ["parent-revoked", "the token or trust rule that created it ended"],
   ["account-deleted", "the account was deleted"],
 ]);
 
@@ -158,6 +158,16 @@ const actions = new Map<string, DescribeAction>([
     (body, names) => {
       const reason = revocationReasons.get(text(body, "reason"));
       return `revoked ${tokenName(body, names)}${reason === undefined ? "" : ` (${reason})`}`;
+    },
+  ],
+  ["trust-rule-created", (body) => `created the trust rule “${text(body, "name")}”`],
+  ["trust-rule-changed", (body) => `changed the trust rule “${text(body, "name")}”`],
+  ["trust-rule-deleted", (body) => `deleted the trust rule “${text(body, "name")}”`],
+  [
+    "token-exchange-refused",
+    (body) => {
+      const subject = body["verified"] === true ? ` of ${text(body, "subject")}` : "";
+      return `refused to exchange a token${subject} (${text(body, "reason")})`;
     },
   ],
   ["data-key-rotated", (body) => `rotated the vault key to version ${text(body, "version")}`],

@@ -52,11 +52,19 @@ const vaultFilters: readonly EventFilter[] = [
 
 const accountFilters: readonly EventFilter[] = [
   allEvents,
-  { id: "alerts", title: "Denied requests", types: ["denied"] },
+  { id: "alerts", title: "Denied requests", types: ["denied", "token-exchange-refused"] },
   {
     id: "tokens",
     title: "Tokens",
-    types: ["token-created", "token-changed", "token-rotated", "token-revoked"],
+    types: [
+      "token-created",
+      "token-changed",
+      "token-rotated",
+      "token-revoked",
+      "trust-rule-created",
+      "trust-rule-changed",
+      "trust-rule-deleted",
+    ],
   },
   {
     id: "sign-ins",

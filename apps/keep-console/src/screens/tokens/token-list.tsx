@@ -141,7 +141,7 @@ const reasons = {
   asked: "",
   leaked: "reported as leaked",
   "account-deleted": "the account was deleted",
-  "parent-revoked": "the token that created it was revoked",
+  "parent-revoked": "the token or trust rule that created it ended",
 } as const;
 
 function Revoked({ token }: { readonly token: ApiToken }) {

@@ -8,6 +8,14 @@ export type Example = {
   readonly prepare?: (fixture: AccessFixture) => Promise<unknown>;
 };
 
+const exampleRule = {
+  name: "Deploy",
+  provider: "generic",
+  issuer: "https://issuer.example",
+  conditions: [{ claim: "sub", values: ["deploy"] }],
+  scopes: ["vaults:read"],
+};
+
 /** A request that succeeds with full access, for each route that needs more than its path. */
 export const examples: Readonly<Record<string, Example>> = {
   "DELETE /api/account": { body: ({ own }) => ({ confirm: own.displayName }) },
@@ -41,6 +49,9 @@ export const examples: Readonly<Record<string, Example>> = {
   "POST /api/secrets/tokens": { body: { name: "child", scopes: ["tokens:read"] } },
   "PATCH /api/secrets/tokens/:token": { body: { name: "Renamed" } },
   "POST /api/secrets/tokens/:token/rotate": { body: { grace_seconds: 0 } },
+  "POST /api/secrets/trust-rules": { body: exampleRule },
+  "POST /api/secrets/trust-rules/preview": { body: exampleRule },
+  "PATCH /api/secrets/trust-rules/:rule": { body: { name: "Renamed" } },
   "POST /api/secrets/tokens/leaked": { body: { tokens: ["sk-svc-nothing"] } },
 };
 

@@ -28,6 +28,7 @@ export type Objects = {
   readonly organisation: string;
   readonly person: string;
   readonly invitation: string;
+  readonly rule: string;
 };
 
 export type TestAccount = {
@@ -77,6 +78,7 @@ export async function createTestAccount(keep: TestKeep): Promise<TestAccount> {
       operation: await addOperation(keep, person, vault),
       account: person.accountId,
       ...(await addOrganisation(keep, person, displayName)),
+      rule: await addTrustRule(keep, person),
     },
   };
 }
@@ -105,6 +107,7 @@ export function missingObjects(): Objects {
     "organisation",
     "person",
     "invitation",
+    "rule",
   ]);
   // The names above and `version` are all members of Objects.
   return { ...Object.fromEntries(names.map((name) => [name, generateId()])), version: "99" } as Objects;
@@ -141,6 +144,18 @@ async function addIdentity(keep: TestKeep, { accountId }: TestPerson): Promise<s
     await transaction.query({
       text: "INSERT INTO identity_route (account_id, identity_id, issuer, subject) VALUES ($1, $2, $3, $4)",
       values,
+    });
+    await signAllRows(transaction, accountId, keep.services.serverKeys.rowMacs);
+  });
+  return id;
+}
+
+async function addTrustRule(keep: TestKeep, { accountId }: TestPerson): Promise<string> {
+  const id = generateId();
+  await keep.database.inAccount(accountId, async (transaction) => {
+    await transaction.query({
+      text: "INSERT INTO trust_rule (id, account_id, name, provider, issuer, conditions, scopes, lifetime_seconds, created_by) VALUES ($1, $2, 'Deploy', 'generic', 'https://issuer.test', $3, '{vaults:read}', 900, 'test')",
+      values: [id, accountId, JSON.stringify([{ claim: "sub", values: ["deploy"] }])],
     });
     await signAllRows(transaction, accountId, keep.services.serverKeys.rowMacs);
   });

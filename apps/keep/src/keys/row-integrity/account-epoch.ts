@@ -7,6 +7,7 @@ import {
   listSessionRows,
   listTokenRouteRows,
   listTokenRows,
+  listTrustRuleRows,
   lockAccountRow,
   type NewMac,
   type Signed,
@@ -148,6 +149,8 @@ async function signRows(
     }));
     await updateMacs(transaction, { accountId, table: "invitation" }, invitations.map(byId));
   }
+  const trustRules = sign(await listTrustRuleRows(transaction, accountId), (trustRule) => ({ trustRule }));
+  await updateMacs(transaction, { accountId, table: "trust_rule" }, trustRules.map(byId));
   await updateAccountRow(transaction, { ...account, mac: rowMacs.compute({ account }) });
   return { tokens: tokens.length, identities: identities.length };
 }

@@ -8,6 +8,7 @@ import type {
   SessionRow,
   TokenRouteRow,
   TokenRow,
+  TrustRuleRow,
 } from "./row-macs.ts";
 
 export type Signed<Row> = Row & { readonly mac: Buffer | null };
@@ -99,6 +100,18 @@ export async function listInvitationRows(
   });
 }
 
+export const trustRuleColumns = `account_id AS "accountId", id, provider, issuer, conditions, jwks, scopes, vault_ids AS "vaultIds", paths, lifetime_seconds AS "lifetimeSeconds", mac`;
+
+export async function listTrustRuleRows(
+  transaction: Transaction,
+  accountId: string,
+): Promise<readonly Signed<TrustRuleRow>[]> {
+  return transaction.query<Signed<TrustRuleRow>>({
+    text: `SELECT ${trustRuleColumns} FROM trust_rule WHERE account_id = $1`,
+    values: [accountId],
+  });
+}
+
 export type NewMac<Key> = { readonly key: Key; readonly mac: Buffer };
 
 /** Tables of rows with MACs, and the column that tells the rows of an account apart. */
@@ -108,6 +121,7 @@ const keyColumns = {
   identity: "id",
   member: "person_id",
   invitation: "id",
+  trust_rule: "id",
 } as const;
 
 export async function updateMacs(

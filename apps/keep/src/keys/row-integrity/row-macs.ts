@@ -3,7 +3,7 @@
  * MACs over the rows that decide who may do what, under a key that the database does not have. Guarantees that a row
  * which Keep did not write, or wrote for another account or purpose, is not accepted; and, by the account's epoch, that a
  * row which was put back after a revocation is not accepted either.
- * Imported by `tokens/`, `accounts/`, `sign-in/`, `audit/` and `commands/`.
+ * Imported by `tokens/`, `accounts/`, `sign-in/`, `workload/`, `audit/` and `commands/`.
  */
 import type { KeyObject } from "node:crypto";
 import {
@@ -76,6 +76,21 @@ export type InvitationRow = {
   readonly expiresAt: Date;
 };
 
+/** Which tokens of a platform are exchanged, and for what. */
+export type TrustRuleRow = {
+  readonly accountId: string;
+  readonly id: string;
+  readonly provider: string;
+  readonly issuer: string;
+  readonly conditions: readonly { readonly claim: string; readonly values: readonly string[] }[];
+  /** Uploaded keys as JSON; null if they come from the issuer. */
+  readonly jwks: string | null;
+  readonly scopes: readonly string[];
+  readonly vaultIds: readonly string[] | null;
+  readonly paths: readonly string[] | null;
+  readonly lifetimeSeconds: number;
+};
+
 /** A row whose MAC contains the epoch of its account. */
 export type RowOfEpoch =
   | { readonly token: TokenRow }
@@ -83,7 +98,8 @@ export type RowOfEpoch =
   | { readonly session: SessionRow }
   | { readonly identity: IdentityRow }
   | { readonly member: MemberRow }
-  | { readonly invitation: InvitationRow };
+  | { readonly invitation: InvitationRow }
+  | { readonly trustRule: TrustRuleRow };
 
 type AuthenticatedRow =
   | { readonly account: AccountRow }
@@ -146,8 +162,16 @@ function fieldsOf(row: AuthenticatedRow): AssociatedData {
     const limits = [role, identity ?? "", invitedBy, timeOf(expiresAt)] as const;
     return ["invitation", accountId, id, epoch, secretHash.toString("hex"), ...limits];
   }
+  if ("trustRule" in row) return [...fieldsOfRule(row.trustRule), epoch];
   const { accountId, id, provider, issuer, subject } = row.identity;
   return ["identity", accountId, id, epoch, provider, issuer, subject];
+}
+
+function fieldsOfRule({ accountId, id, provider, issuer, jwks, ...rule }: TrustRuleRow): AssociatedData {
+  // The database does not keep the order of an object's members.
+  const conditions = rule.conditions.map(({ claim, values }) => [claim, values]);
+  const limits = JSON.stringify([conditions, rule.scopes, rule.vaultIds, rule.paths]);
+  return ["trust-rule", accountId, id, provider, issuer, jwks ?? "", limits, rule.lifetimeSeconds];
 }
 
 /** In milliseconds, as the driver reads it. */

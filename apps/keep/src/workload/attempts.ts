@@ -1,0 +1,161 @@
+import { LRUCache } from "lru-cache";
+import type { AuditLog } from "../audit/audit-log.ts";
+import { maxEntries } from "../cache-options.ts";
+import type { Database } from "../database/open-database.ts";
+import type { Transaction } from "../database/transaction.ts";
+import { generateId } from "../generate-id.ts";
+import { type Claims, claimOf, findMismatches, type Mismatch } from "./match-rule.ts";
+import {
+  type AttemptClaim,
+  type ExchangeAttempt,
+  insertAttempt,
+  listAttempts,
+  listNamedClaims,
+} from "./queries.ts";
+import type { SubjectToken } from "./subject-token.ts";
+import type { TokenCriteria } from "./trust-rule.ts";
+
+/** Claims that rules usually name. Others are kept if a rule of the account names them. */
+const usualClaims = [
+  "sub",
+  "repository",
+  "repository_id",
+  "repository_owner",
+  "repository_owner_id",
+  "repository_visibility",
+  "environment",
+  "ref",
+  "ref_type",
+  "ref_protected",
+  "event_name",
+  "workflow_ref",
+  "job_workflow_ref",
+  "runner_environment",
+  "namespace_id",
+  "namespace_path",
+  "project_id",
+  "project_path",
+  "environment_protected",
+  "pipeline_source",
+  "azp",
+  "email",
+];
+const maxClaims = 64;
+const maxCharacters = 512;
+const claimName = /^[A-Za-z][A-Za-z0-9_./:-]{0,127}$/u;
+
+type RefusedAttempt = {
+  readonly accountId: string;
+  readonly token: SubjectToken;
+  readonly address: string;
+  readonly isVerified: boolean;
+  readonly reason: string;
+};
+
+export type RecordAttempt = (attempt: RefusedAttempt) => Promise<void>;
+
+const maxPerMinute = 100;
+const maxAccounts = 10_000;
+const minute = 60_000;
+
+/**
+ * Records refused tokens of existing accounts, at most 100 per minute and account: anybody can present a token that names
+ * an account.
+ */
+export function createRefusalRecorder(
+  database: Pick<Database, "inAccount">,
+  audit: Pick<AuditLog, "record">,
+): RecordAttempt {
+  const counts = new LRUCache<string, { recorded: number }>({ ...maxEntries(maxAccounts), ttl: minute });
+  return async ({ accountId, token, address, isVerified, reason }) => {
+    const count = counts.get(accountId) ?? { recorded: 0 };
+    if (count.recorded === 0) counts.set(accountId, count);
+    if (count.recorded >= maxPerMinute) return;
+    count.recorded += 1;
+    await database.inAccount(accountId, async (transaction) => {
+      const attempt = await describeAttempt(transaction, accountId, token);
+      const refusal = { ...attempt, isVerified, reason, ruleId: null, tokenId: null };
+      if (!(await insertAttempt(transaction, accountId, refusal))) return;
+      const { issuer, subject } = attempt;
+      const event = {
+        type: "token-exchange-refused",
+        issuer,
+        subject,
+        verified: isVerified,
+        reason,
+        address,
+      } as const;
+      audit.record(transaction, { accountId, by: "server", event });
+    });
+  };
+}
+
+type AcceptedAttempt = {
+  readonly accountId: string;
+  readonly token: SubjectToken;
+  readonly ruleId: string;
+  readonly tokenId: string;
+};
+
+export async function recordAcceptance(
+  transaction: Transaction,
+  { accountId, token, ruleId, tokenId }: AcceptedAttempt,
+): Promise<void> {
+  const attempt = await describeAttempt(transaction, accountId, token);
+  await insertAttempt(transaction, accountId, {
+    ...attempt,
+    isVerified: true,
+    reason: null,
+    ruleId,
+    tokenId,
+  });
+}
+
+async function describeAttempt(
+  transaction: Transaction,
+  accountId: string,
+  { claims }: SubjectToken,
+): Promise<Pick<ExchangeAttempt, "id" | "issuer" | "subject" | "claims">> {
+  const named = await listNamedClaims(transaction, accountId);
+  return {
+    id: generateId(),
+    issuer: toLine(claimOf(claims, "iss")),
+    subject: toLine(claimOf(claims, "sub")),
+    claims: [...new Set([...usualClaims, ...named])]
+      .flatMap((name) => keepClaim(claims, name))
+      .slice(0, maxClaims),
+  };
+}
+
+/** Strings as they are, so that conditions can be compared with them; anything else matches no condition. */
+function keepClaim(claims: Claims, name: string): readonly AttemptClaim[] {
+  const value = claimOf(claims, name);
+  const isKept =
+    claimName.test(name) &&
+    typeof value === "string" &&
+    value.length <= maxCharacters &&
+    !/\p{C}/u.test(value);
+  return isKept ? [{ claim: name, value }] : [];
+}
+
+/** An unverified token can contain anything. */
+function toLine(value: unknown): string {
+  if (typeof value !== "string") return "";
+  return value.slice(0, maxCharacters).toWellFormed().replaceAll(/\p{C}/gu, " ");
+}
+
+export type ComparedAttempt = ExchangeAttempt & { readonly mismatches: readonly Mismatch[] };
+
+/** The last tokens that were presented for the account, compared with a rule. */
+export async function compareAttempts(
+  database: Pick<Database, "queryInAccount">,
+  accountId: string,
+  criteria: TokenCriteria,
+): Promise<readonly ComparedAttempt[]> {
+  const attempts = await listAttempts(database, accountId);
+  return attempts.map((attempt) => {
+    const claims = attempt.claims.map(({ claim, value }) => [claim, value] as const);
+    const presented = { ...Object.fromEntries(claims), iss: attempt.issuer };
+    return { ...attempt, mismatches: findMismatches(criteria, presented) };
+  });
+}

@@ -1,0 +1,186 @@
+import type { Database } from "../database/open-database.ts";
+import type { Transaction } from "../database/transaction.ts";
+import { type Signed, trustRuleColumns } from "../keys/row-integrity/queries.ts";
+import type { AccountRow } from "../keys/row-integrity/row-macs.ts";
+import type { TokenUse } from "./subject-token.ts";
+import type { ClaimCondition, TrustRule } from "./trust-rule.ts";
+
+const ruleColumns = `${trustRuleColumns}, name, created_at AS "createdAt", created_by AS "createdBy", changed_at AS "changedAt"`;
+
+/** Oldest first. */
+export function listTrustRules(transaction: Transaction, accountId: string): Promise<readonly TrustRule[]> {
+  return transaction.query<TrustRule>({
+    text: `SELECT ${ruleColumns} FROM trust_rule WHERE account_id = $1 ORDER BY id LIMIT 100`,
+    values: [accountId],
+  });
+}
+
+export async function findTrustRule(
+  transaction: Transaction,
+  { accountId, id }: Pick<TrustRule, "accountId" | "id">,
+): Promise<TrustRule | undefined> {
+  const [rule] = await transaction.query<TrustRule>({
+    text: `SELECT ${ruleColumns} FROM trust_rule WHERE account_id = $1 AND id = $2`,
+    values: [accountId, id],
+  });
+  return rule;
+}
+
+type RuleOfActiveAccount = TrustRule & { readonly account: Signed<AccountRow> };
+
+/** The rules of an active account for an issuer, with the account, whose epoch their MACs contain. */
+export async function listRulesOfIssuer(
+  database: Pick<Database, "queryInAccount">,
+  accountId: string,
+  issuer: string,
+): Promise<readonly RuleOfActiveAccount[]> {
+  type Row = TrustRule &
+    Pick<AccountRow, "status" | "isOperator" | "epoch"> & { readonly accountMac: Buffer | null };
+  const rows = await database.queryInAccount<Row>(accountId, {
+    connection: "system",
+    text: `SELECT rule.*, account.status, account.is_operator AS "isOperator", account.epoch, account.mac AS "accountMac" FROM account JOIN LATERAL (SELECT ${ruleColumns} FROM trust_rule WHERE trust_rule.account_id = entered.account::uuid AND issuer = $2) AS rule ON true WHERE account.account_id = entered.account::uuid AND account.status = 'active' ORDER BY rule.id LIMIT 100`,
+    values: [issuer],
+  });
+  return rows.map(({ status, isOperator, epoch, accountMac, ...rule }) => ({
+    ...rule,
+    account: { accountId, status, isOperator, epoch, mac: accountMac },
+  }));
+}
+
+export async function insertTrustRule(
+  transaction: Transaction,
+  rule: Omit<TrustRule, "createdAt" | "changedAt">,
+): Promise<void> {
+  await transaction.query({
+    text: "INSERT INTO trust_rule (id, account_id, name, provider, issuer, conditions, jwks, scopes, vault_ids, paths, lifetime_seconds, created_by, mac) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
+    values: [
+      rule.id,
+      rule.accountId,
+      rule.name,
+      rule.provider,
+      rule.issuer,
+      JSON.stringify(rule.conditions),
+      rule.jwks,
+      rule.scopes,
+      rule.vaultIds,
+      rule.paths,
+      rule.lifetimeSeconds,
+      rule.createdBy,
+      rule.mac,
+    ],
+  });
+}
+
+export async function updateTrustRule(transaction: Transaction, rule: TrustRule): Promise<void> {
+  await transaction.query({
+    text: "UPDATE trust_rule SET name = $3, provider = $4, issuer = $5, conditions = $6, jwks = $7, scopes = $8, vault_ids = $9, paths = $10, lifetime_seconds = $11, mac = $12, changed_at = now() WHERE id = $1 AND account_id = $2",
+    values: [
+      rule.id,
+      rule.accountId,
+      rule.name,
+      rule.provider,
+      rule.issuer,
+      JSON.stringify(rule.conditions),
+      rule.jwks,
+      rule.scopes,
+      rule.vaultIds,
+      rule.paths,
+      rule.lifetimeSeconds,
+      rule.mac,
+    ],
+  });
+}
+
+export async function deleteTrustRule(
+  transaction: Transaction,
+  { accountId, id }: Pick<TrustRule, "accountId" | "id">,
+): Promise<void> {
+  await transaction.query({
+    text: "DELETE FROM trust_rule WHERE id = $1 AND account_id = $2",
+    values: [id, accountId],
+  });
+}
+
+/** False when the token was exchanged before, on any node. */
+export async function claimSubjectToken(
+  transaction: Transaction,
+  accountId: string,
+  { hash, until }: TokenUse,
+): Promise<boolean> {
+  const rows = await transaction.query({
+    text: "INSERT INTO used_subject_token (token_hash, account_id, expires_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING RETURNING account_id",
+    values: [hash, accountId, until],
+  });
+  return rows.length === 1;
+}
+
+export type AttemptClaim = { readonly claim: string; readonly value: string };
+
+export type ExchangeAttempt = {
+  readonly id: string;
+  readonly at: Date;
+  readonly issuer: string;
+  readonly subject: string;
+  readonly isVerified: boolean;
+  readonly reason: string | null;
+  readonly ruleId: string | null;
+  readonly tokenId: string | null;
+  readonly claims: readonly AttemptClaim[];
+};
+
+const maxAttempts = 50;
+
+/** Keeps the newest of each kind, so that forged tokens do not displace verified ones. False without an active account. */
+export async function insertAttempt(
+  transaction: Transaction,
+  accountId: string,
+  attempt: Omit<ExchangeAttempt, "at">,
+): Promise<boolean> {
+  const rows = await transaction.query({
+    text: "INSERT INTO exchange_attempt (id, account_id, issuer, subject, is_verified, reason, rule_id, token_id, claims) SELECT $2, account_id, $3, $4, $5, $6, $7, $8, $9 FROM live_account WHERE account_id = $1 RETURNING id",
+    values: [
+      accountId,
+      attempt.id,
+      attempt.issuer,
+      attempt.subject,
+      attempt.isVerified,
+      attempt.reason,
+      attempt.ruleId,
+      attempt.tokenId,
+      JSON.stringify(attempt.claims),
+    ],
+  });
+  await transaction.query({
+    text: "DELETE FROM exchange_attempt WHERE account_id = $1 AND is_verified = $2 AND id IN (SELECT id FROM exchange_attempt WHERE account_id = $1 AND is_verified = $2 ORDER BY id DESC OFFSET $3)",
+    values: [accountId, attempt.isVerified, maxAttempts],
+  });
+  return rows.length === 1;
+}
+
+const attemptColumns = `id, at, issuer, subject, is_verified AS "isVerified", reason, rule_id AS "ruleId", token_id AS "tokenId", claims`;
+
+/** Newest first. Concurrent insertions may have left a few more of a kind than are listed. */
+export function listAttempts(
+  database: Pick<Database, "queryInAccount">,
+  accountId: string,
+): Promise<readonly ExchangeAttempt[]> {
+  return database.queryInAccount<ExchangeAttempt>(accountId, {
+    text: `SELECT attempt.* FROM (${selectNewest("is_verified")} UNION ALL ${selectNewest("NOT is_verified")}) AS attempt ORDER BY id DESC`,
+  });
+}
+
+function selectNewest(condition: string): string {
+  return `(SELECT ${attemptColumns} FROM exchange_attempt WHERE account_id = entered.account::uuid AND ${condition} ORDER BY id DESC LIMIT ${maxAttempts})`;
+}
+
+/** Claims that the account's rules name. */
+export async function listNamedClaims(
+  transaction: Transaction,
+  accountId: string,
+): Promise<readonly string[]> {
+  const rules = await transaction.query<{ conditions: readonly ClaimCondition[] }>({
+    text: "SELECT conditions FROM trust_rule WHERE account_id = $1 LIMIT 100",
+    values: [accountId],
+  });
+  return rules.flatMap(({ conditions }) => conditions.map(({ claim }) => claim));
+}
