@@ -35,15 +35,15 @@ export async function listRulesOfIssuer(
   issuer: string,
 ): Promise<readonly RuleOfActiveAccount[]> {
   type Row = TrustRule &
-    Pick<AccountRow, "status" | "isOperator" | "epoch"> & { readonly accountMac: Buffer | null };
+    Pick<AccountRow, "kind" | "status" | "isOperator" | "epoch"> & { readonly accountMac: Buffer | null };
   const rows = await database.queryInAccount<Row>(accountId, {
     connection: "system",
-    text: `SELECT rule.*, account.status, account.is_operator AS "isOperator", account.epoch, account.mac AS "accountMac" FROM account JOIN LATERAL (SELECT ${ruleColumns} FROM trust_rule WHERE trust_rule.account_id = entered.account::uuid AND issuer = $2) AS rule ON true WHERE account.account_id = entered.account::uuid AND account.status = 'active' ORDER BY rule.id LIMIT 100`,
+    text: `SELECT rule.*, account.kind, account.status, account.is_operator AS "isOperator", account.epoch, account.mac AS "accountMac" FROM account JOIN LATERAL (SELECT ${ruleColumns} FROM trust_rule WHERE trust_rule.account_id = entered.account::uuid AND issuer = $2) AS rule ON true WHERE account.account_id = entered.account::uuid AND account.status = 'active' ORDER BY rule.id LIMIT 100`,
     values: [issuer],
   });
-  return rows.map(({ status, isOperator, epoch, accountMac, ...rule }) => ({
+  return rows.map(({ kind, status, isOperator, epoch, accountMac, ...rule }) => ({
     ...rule,
-    account: { accountId, status, isOperator, epoch, mac: accountMac },
+    account: { accountId, kind, status, isOperator, epoch, mac: accountMac },
   }));
 }
 

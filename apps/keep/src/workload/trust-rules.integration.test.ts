@@ -1,9 +1,12 @@
+import { Hidden } from "@hearth-and-keep/logging";
 import { makeWorkloadKey } from "@hearth-and-keep/test-servers";
 import type { ApiToken, ExchangeAttempts, Problem, TrustRule } from "@hearth-and-keep/vault-contract";
 import { Client } from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { addSession } from "../access/test/fixture.ts";
 import { resumeAccount, suspendAccount } from "../accounts/suspend-account.ts";
+import { verifyDatabase } from "../commands/verify-audit.ts";
+import { readKeys } from "../keys/key-encryption-key.ts";
 import { readAs } from "../test/fake-browser.ts";
 import { safeConditions } from "./test/claim-sets.ts";
 import { type Owner, startWorkloadKeep, times, type WorkloadKeep } from "./test/start-workload-keep.ts";
@@ -42,6 +45,15 @@ async function asSuperuser(text: string, values: readonly unknown[] = []) {
   } finally {
     await client.end();
   }
+}
+
+/** What the verification of the database says of trust rules. */
+async function verifyRules(): Promise<string> {
+  const printed: string[] = [];
+  const { database, key } = fixture.keep;
+  const wrapper = readKeys(new Hidden(key));
+  await verifyDatabase({}, { database, wrapper, print: (line) => printed.push(line) });
+  return printed.filter((line) => line.includes("trust_rule")).join("\n");
 }
 
 test("a workload's token is exchanged for one with the rule's grant, which the list shows with its origin", async () => {
@@ -235,6 +247,7 @@ test("requests that are no exchange get errors of OAuth", async () => {
 describe("whoever can write to the database", () => {
   test("cannot add, widen or put back a rule", async () => {
     const rule = await fixture.createRule(owner, "github");
+    expect(await verifyRules()).toBe("");
     const [row] = await asSuperuser("SELECT * FROM trust_rule WHERE id = $1", [rule.id]);
     const wide = JSON.stringify([
       { claim: "sub", values: ["repo:octo-org@65/octo-repo@74:environment:prod"] },
@@ -257,6 +270,7 @@ describe("whoever can write to the database", () => {
       columns.map((name) => (name === "conditions" ? JSON.stringify(row[name]) : row[name])),
     );
     expect((await exchange()).status).toBe(400);
+    expect(await verifyRules()).toContain(`trust_rule ${rule.id} is not genuine`);
     expect((await readEvents("token-exchange-refused")).map(({ reason }) => reason)).toEqual([
       "rule-not-genuine",
       "rule-not-genuine",

@@ -10,6 +10,7 @@ export function useFormatActor(): FormatActor {
     (actor) => {
       if (actor.startsWith("session:")) return "You";
       if (actor.startsWith("token:")) return tokenNames.get(actor.slice("token:".length)) ?? "A token";
+      if (actor.startsWith("trust-rule:")) return "A trust rule";
       return "Keep";
     },
     [tokenNames],

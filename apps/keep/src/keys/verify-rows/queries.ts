@@ -1,7 +1,7 @@
 import type { Database } from "../../database/open-database.ts";
 import type { StoredSecret } from "../../secrets/verify-stored.ts";
 import type { EncryptedVersion } from "../../secrets/versions/queries.ts";
-import type { Signed } from "../row-integrity/queries.ts";
+import { type Signed, trustRuleColumns } from "../row-integrity/queries.ts";
 import type {
   AccountRow,
   IdentityRow,
@@ -10,6 +10,7 @@ import type {
   SessionRow,
   TokenRouteRow,
   TokenRow,
+  TrustRuleRow,
 } from "../row-integrity/row-macs.ts";
 import type { VaultRef } from "../vault-ref.ts";
 
@@ -278,4 +279,13 @@ export async function listVaultEvents(
     values: [vaultId, after],
   });
   return rows.map(({ number, body }) => ({ number: Number(number), body }));
+}
+
+export function listTrustRules(
+  database: InAccount,
+  accountId: string,
+): Promise<readonly Signed<TrustRuleRow>[]> {
+  return database.queryInAccount<Signed<TrustRuleRow>>(accountId, {
+    text: `SELECT ${trustRuleColumns} FROM trust_rule WHERE account_id = entered.account::uuid ORDER BY id`,
+  });
 }

@@ -12,6 +12,7 @@ import {
   listSessions,
   listTokenRoutes,
   listTokens,
+  listTrustRules,
   pageSizes,
   readAccountRow,
 } from "./queries.ts";
@@ -47,6 +48,7 @@ export async function verifyAccount(
     verifyTokens(context),
     verifySessions(context),
     account.kind === "person" ? verifyIdentities(context) : verifyMembers(context),
+    verifyTrustRules(context),
   ]);
 }
 
@@ -194,6 +196,12 @@ async function verifyMembers({ database, report, accountId, logged, epochs }: Ac
     if (logged.endedInvitations.has(invitation.id))
       report(`invitation ${invitation.id} was put back after it was accepted or revoked`);
   }
+}
+
+/** A rule that was put back has the MAC of an earlier epoch. */
+async function verifyTrustRules({ database, report, accountId, epochs }: AccountContext): Promise<void> {
+  for (const { mac, ...trustRule } of await listTrustRules(database, accountId))
+    if (!epochs.isCurrent({ trustRule }, mac)) report(`trust_rule ${trustRule.id} is not genuine`);
 }
 
 function nameOf({ issuer, subject }: { readonly issuer: string; readonly subject: string }): string {
