@@ -25,6 +25,8 @@ export type CodeHostingAccount = {
 export type CodeHostingAccounts = {
   put(account: CodeHostingAccount): void;
   findById(id: number): CodeHostingAccount | undefined;
+  remove(id: number): void;
+  list(): readonly CodeHostingAccount[];
   /** By the text typed on the sign-in page: the login or one of the e-mail addresses. */
   findByEntry(entry: string): CodeHostingAccount | undefined;
 };
@@ -34,6 +36,8 @@ export function createAccounts(initial: readonly CodeHostingAccount[]): CodeHost
   return {
     put: (account) => void accounts.set(account.id, account),
     findById: (id) => accounts.get(id),
+    remove: (id) => void accounts.delete(id),
+    list: () => [...accounts.values()],
     findByEntry: (entry) =>
       [...accounts.values()].find(
         ({ login, emails }) => login === entry || emails.some(({ email }) => email === entry),

@@ -16,6 +16,8 @@ export type Grants = {
   /** Exchanges a code, which cannot be used again, for an access token. */
   issueToken(code: string, authorization: Authorization): string;
   findToken(token: string): Authorization | undefined;
+  /** A token that the account's owner creates without an application. */
+  issuePersonalToken(accountId: number, scopes: readonly string[]): string;
   revokeTokensOf(accountId: number): void;
 };
 
@@ -39,6 +41,17 @@ export function createGrants(codeLifetimeSeconds: number): Grants {
       return token;
     },
     findToken: (token) => tokens.get(token),
+    issuePersonalToken(accountId, scopes) {
+      const token = `ghp_${randomBytes(18).toString("hex")}`;
+      tokens.set(token, {
+        clientId: "",
+        accountId,
+        scopes,
+        redirectUri: "",
+        codeChallenge: undefined,
+      });
+      return token;
+    },
     revokeTokensOf(accountId) {
       for (const [token, authorization] of tokens)
         if (authorization.accountId === accountId) tokens.delete(token);

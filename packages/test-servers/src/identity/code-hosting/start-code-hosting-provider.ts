@@ -13,7 +13,7 @@ import { authorize, authorizePath } from "./authorize.ts";
 import { exchangeCode, exchangePath } from "./exchange-code.ts";
 import { createGrants } from "./grants.ts";
 import { createRateLimit } from "./rate-limit.ts";
-import { handleApiRequest } from "./user-api.ts";
+import { type ApiOverride, type CodeHostingApi, handleApiRequest } from "./user-api.ts";
 
 export type CodeHostingOptions = {
   readonly accounts: readonly CodeHostingAccount[];
@@ -31,6 +31,13 @@ export type CodeHostingProvider = AsyncDisposable & {
   readonly tokenEndpoint: string;
   readonly apiUrl: string;
   putAccount(account: CodeHostingAccount): void;
+  removeAccount(id: number): void;
+  /** A personal access token. */
+  createToken(accountId: number, scopes: readonly string[]): string;
+  /** Replaces the responses of the API, or with undefined restores them. */
+  overrideApi(override: ApiOverride | undefined): void;
+  /** Called with method and path before each request to the API is answered. */
+  watchApi(onRequest: ((route: string) => void) | undefined): void;
   registerApplication(application: CodeHostingApplication): void;
   revokeTokensOf(accountId: number): void;
   /** Signs in without a browser; the account is identified by login or e-mail address. */
@@ -41,11 +48,13 @@ export async function startCodeHostingProvider(options: CodeHostingOptions): Pro
   const accounts = createAccounts(options.accounts);
   const applications = createApplications(options.applications ?? []);
   const grants = createGrants(options.codeLifetimeSeconds ?? 600);
+  const api: CodeHostingApi = { override: undefined, onRequest: undefined };
   const dependencies = {
     accounts,
     applications,
     grants,
     rateLimit: createRateLimit(),
+    api,
     hourlyRateLimit: options.hourlyRateLimit ?? 5000,
     allowsUnverifiedEmail: options.allowsUnverifiedEmail ?? false,
   };
@@ -63,6 +72,14 @@ export async function startCodeHostingProvider(options: CodeHostingOptions): Pro
     tokenEndpoint: `${server.origin}${exchangePath}`,
     apiUrl: server.origin,
     putAccount: (account) => accounts.put(account),
+    removeAccount: (id) => accounts.remove(id),
+    createToken: (accountId, scopes) => grants.issuePersonalToken(accountId, scopes),
+    overrideApi: (override) => {
+      api.override = override;
+    },
+    watchApi: (onRequest) => {
+      api.onRequest = onRequest;
+    },
     registerApplication: (application) => applications.register(application),
     revokeTokensOf: (accountId) => grants.revokeTokensOf(accountId),
     signInAs: walkSignIn,

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type CodeHostingAccount, type CodeHostingAccounts, describeUser } from "./accounts.ts";
+import { type CodeHostingAccounts, describeUser } from "./accounts.ts";
 import type { Grants } from "./grants.ts";
+import { type ApiResponse, apiError, respondWithMembership } from "./membership-api.ts";
 import type { RateLimit } from "./rate-limit.ts";
 import { includesScope } from "./scopes.ts";
 
@@ -10,11 +11,15 @@ type Dependencies = {
   readonly grants: Grants;
   readonly rateLimit: RateLimit;
   readonly hourlyRateLimit: number;
+  readonly api: CodeHostingApi;
 };
-type ApiResponse = {
-  readonly status: number;
-  readonly body: unknown;
-  readonly headers?: Readonly<Record<string, string>>;
+/** Replaces the responses of the whole API, as in an outage. */
+export type ApiOverride = Pick<ApiResponse, "status" | "headers">;
+
+/** What a test changes and observes. */
+export type CodeHostingApi = {
+  override: ApiOverride | undefined;
+  onRequest: ((route: string) => void) | undefined;
 };
 
 const anonymousHourlyLimit = 60;
@@ -27,22 +32,25 @@ export function handleApiRequest({ request, response, url }: Exchange, dependenc
     response.writeHead(403, { "content-type": "text/plain; charset=utf-8" }).end(rule);
     return;
   }
-  const { status, body, headers } = respond(`${request.method} ${url.pathname}`, {
-    dependencies,
-    origin: url.origin,
-    authorization: request.headers.authorization,
-  });
+  const route = `${request.method} ${url.pathname}`;
+  dependencies.api.onRequest?.(route);
+  const { override } = dependencies.api;
+  const { status, body, headers } =
+    override === undefined
+      ? respond(route, { dependencies, url, authorization: request.headers.authorization })
+      : { ...apiError(override.status, "Unavailable"), headers: override.headers };
   response.writeHead(status, { "content-type": "application/json; charset=utf-8", ...headers });
   response.end(JSON.stringify(body));
 }
 
 type ApiRequest = {
   readonly dependencies: Dependencies;
-  readonly origin: string;
+  readonly url: URL;
   readonly authorization: string | undefined;
 };
 
-function respond(route: string, { dependencies, origin, authorization }: ApiRequest): ApiResponse {
+function respond(route: string, { dependencies, url, authorization }: ApiRequest): ApiResponse {
+  const { origin, searchParams: query } = url;
   const { accounts, grants, rateLimit, hourlyRateLimit } = dependencies;
   // Both schemes are accepted; a token in the URL is not.
   const token = /^(?:bearer|token) +(\S+)$/i.exec(authorization ?? "")?.[1];
@@ -73,54 +81,14 @@ function respond(route: string, { dependencies, origin, authorization }: ApiRequ
       return ok(account.emails, emailHeaders);
     }
     default: {
-      const membership = respondWithMembership(route, { account, scopes: grant.scopes });
-      if (membership !== undefined) return { ...membership, headers: callerHeaders };
-      return { ...apiError(404, "Not Found"), headers: callerHeaders };
+      const { scopes } = grant;
+      const request = { route, query, origin, account, scopes, accounts };
+      const { headers: ownHeaders, ...answer } = respondWithMembership(request) ?? apiError(404, "Not Found");
+      return { ...answer, headers: { ...callerHeaders, ...ownHeaders } };
     }
   }
 }
 
-const organizationRoute = /^GET \/user\/memberships\/orgs\/(?<organization>[^/]+)$/u;
-const teamRoute =
-  /^GET \/orgs\/(?<organization>[^/]+)\/teams\/(?<team>[^/]+)\/memberships\/(?<login>[^/]+)$/u;
-
-/** Names are compared without case, as GitHub does. Undefined for other paths. */
-function respondWithMembership(
-  route: string,
-  { account, scopes }: { readonly account: CodeHostingAccount; readonly scopes: readonly string[] },
-): ApiResponse | undefined {
-  const groups = (organizationRoute.exec(route) ?? teamRoute.exec(route))?.groups;
-  if (groups === undefined) return undefined;
-  const { organization = "", team, login } = groups;
-  const found = account.memberships?.find(
-    (each) =>
-      each.organization.toLowerCase() === organization.toLowerCase() &&
-      each.team?.toLowerCase() === team?.toLowerCase(),
-  );
-  if (found?.state === "blocked")
-    return apiError(
-      403,
-      "Although you appear to have the correct authorization credentials, the organization has enabled OAuth App access restrictions.",
-    );
-  if (!scopes.includes("read:org")) return apiError(403, "You need at least read:org scope.");
-  if (found === undefined || (login !== undefined && login !== account.login))
-    return apiError(404, "Not Found");
-  const { state } = found;
-  const body = {
-    state,
-    role: "member",
-    ...(team === undefined ? { organization: { login: found.organization } } : {}),
-  };
-  return { status: 200, body };
-}
-
 function ok(body: unknown, headers: Readonly<Record<string, string>>): ApiResponse {
   return { status: 200, body, headers };
-}
-
-function apiError(status: number, message: string): ApiResponse {
-  return {
-    status,
-    body: { message, documentation_url: "https://docs.github.com/rest", status: String(status) },
-  };
 }
