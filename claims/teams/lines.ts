@@ -21,13 +21,14 @@ const lines: readonly Line[] = [
   {
     line: 3,
     title:
-      "Each rule admits whom it names and nobody close to it, and a suspension is in force on every node within a second",
+      "Each rule admits whom it names and nobody close to it, a suspension is in force on every node within a second, and a membership that ends ends access at the next check",
     paths: [
       "apps/keep/src/admission/decide-admission.test.ts",
       "apps/keep/src/sign-in/admission.integration.test.ts",
       "apps/keep/src/sign-in/admitted-crowd.integration.test.ts",
       "apps/keep/src/operators",
       "apps/keep/src/commands/manage-accounts.integration.test.ts",
+      "apps/keep/src/memberships",
     ],
   },
   {

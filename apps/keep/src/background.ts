@@ -14,6 +14,11 @@ import { reencryptVaults } from "./keys/rotation/reencrypt-vaults.ts";
 import type { ServerKeys } from "./keys/server-keys.ts";
 import type { VaultHeads } from "./keys/vault-heads/vault-heads.ts";
 import type { VaultKeys } from "./keys/vault-keys.ts";
+import {
+  type CheckDependencies,
+  type CheckOutcome,
+  checkMemberships,
+} from "./memberships/check-memberships.ts";
 import { repeatUntil } from "./repeat-until.ts";
 import type { KeepLogger } from "./server.ts";
 
@@ -27,6 +32,15 @@ export type BackgroundDependencies = {
   readonly audit: AuditLog;
   readonly nodeLog: NodeLog;
   readonly onCheckpointFileFailed: () => void;
+  /** Absent without a token for checks of memberships. */
+  readonly memberships: MembershipDependencies | undefined;
+};
+
+type MembershipDependencies = Pick<
+  CheckDependencies,
+  "source" | "admission" | "intervalMilliseconds" | "now"
+> & {
+  readonly countCheck: (outcome: CheckOutcome) => void;
 };
 
 const rewrapMilliseconds = 15_000;
@@ -36,6 +50,8 @@ const cleanupMilliseconds = 3_600_000;
 const appendMilliseconds = 1000;
 const adoptMilliseconds = 30_000;
 const eraseMilliseconds = 5000;
+/** How often a node looks whether a check of memberships is due. */
+const maxMembershipPollMilliseconds = 5000;
 
 /** Background work of a node: the audit log, re-encryption during key rotations, and deletion of expired rows. */
 export function startBackground(
@@ -65,6 +81,7 @@ export function startBackground(
     repeat(rewrapMilliseconds, createRewrapTask(rewrapDependencies(dependencies))),
     repeat(reencryptMilliseconds, () => reencryptVaults({ ...dependencies, signal: stop.signal })),
     repeat(cleanupMilliseconds, () => deleteExpired({ ...dependencies, signal: stop.signal })),
+    ...repeatChecks(repeat, stop.signal, dependencies),
   ];
   return {
     async [Symbol.asyncDispose]() {
@@ -73,6 +90,32 @@ export function startBackground(
       await storeCheckpoint().catch(() => undefined);
     },
   };
+}
+
+type Repeat = (milliseconds: number, run: () => Promise<void>) => Promise<void>;
+
+function repeatChecks(
+  repeat: Repeat,
+  signal: AbortSignal,
+  { memberships, logger, ...dependencies }: BackgroundDependencies,
+): readonly Promise<void>[] {
+  if (memberships === undefined) return [];
+  const milliseconds = Math.min(memberships.intervalMilliseconds / 4, maxMembershipPollMilliseconds);
+  const check = {
+    ...dependencies,
+    ...memberships,
+    signal,
+    onChecked: (outcome: CheckOutcome) => {
+      memberships.countCheck(outcome);
+      if (outcome !== "succeeded")
+        logger.warn("Memberships could not be checked; without a check, access ends after 24 hours", {
+          outcome,
+        });
+    },
+    onIntegrityError: (account: string) =>
+      logger.error("Stored identity failed its integrity check", { account }),
+  };
+  return [repeat(milliseconds, () => checkMemberships(check))];
 }
 
 /** Writes the latest checkpoint of this node's log to the file outside the database, if one is configured. */

@@ -150,6 +150,20 @@ const admissionSettings = {
     description:
       "rule: active members of these organizations or teams of GitHub, e.g. acme or acme/platform, comma-separated",
   }),
+  codeHostingMembershipTokenFile: textSetting({
+    placeholder: "file",
+    defaultValue: undefined,
+    maxLength: 4096,
+    description:
+      "file with a token that may read the members of these organizations; with it, Keep notices memberships that end without a sign-in",
+  }),
+  membershipCheckMinutes: integerSetting({
+    placeholder: "minutes",
+    defaultValue: 10,
+    min: 1,
+    max: 15,
+    description: "minutes between two checks of memberships with that token, over all nodes",
+  }),
   allowedGroups: listSetting({
     placeholder: "groups",
     maxItems: 200,

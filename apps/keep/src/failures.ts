@@ -26,7 +26,9 @@ export type StartFailure =
   | { readonly kind: "provider-address-unusable"; readonly setting: string }
   | { readonly kind: "development-refused"; readonly reason: string }
   | { readonly kind: "admission-without-rules" }
-  | { readonly kind: "admission-rules-unused"; readonly admission: string };
+  | { readonly kind: "admission-rules-unused"; readonly admission: string }
+  | { readonly kind: "membership-token-unused" }
+  | { readonly kind: "membership-token-unreadable"; readonly path: string };
 
 /** Failures that a request can end with; `problems.ts` maps them to responses. */
 export type RequestFailure =
@@ -139,6 +141,10 @@ function messageFor(failure: StartFailure): string {
       return "KEEP_ADMISSION is rules, but there are none, so nobody could sign in; set KEEP_ALLOWED_EMAIL_DOMAINS, KEEP_ALLOWED_CODE_HOSTING_ORGS, KEEP_ALLOWED_GROUPS or KEEP_ALLOWED_IDENTITIES";
     case "admission-rules-unused":
       return `there are rules for who may sign in, but KEEP_ADMISSION is ${failure.admission}, which applies none of them; set it to rules, or remove them`;
+    case "membership-token-unused":
+      return "there is a token for checks of memberships, but no organizations or teams to check; set KEEP_ALLOWED_CODE_HOSTING_ORGS and KEEP_CODE_HOSTING_CLIENT_ID, or remove KEEP_CODE_HOSTING_MEMBERSHIP_TOKEN_FILE";
+    case "membership-token-unreadable":
+      return `KEEP_CODE_HOSTING_MEMBERSHIP_TOKEN_FILE: cannot read a token from "${failure.path}"; the file must contain the token and nothing else`;
   }
 }
 
@@ -153,6 +159,8 @@ const settingKinds: ReadonlySet<StartFailure["kind"]> = new Set([
   "development-refused",
   "admission-without-rules",
   "admission-rules-unused",
+  "membership-token-unused",
+  "membership-token-unreadable",
 ]);
 
 function exitCodeFor({ kind }: StartFailure): number {

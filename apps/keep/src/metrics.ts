@@ -18,6 +18,8 @@ export type Metrics = {
   readonly countTokenCheck: (from: "memory" | "database") => void;
   /** A checkpoint that could not be appended to the file outside the database. */
   readonly countCheckpointFailure: () => void;
+  /** One check of memberships by this node. */
+  readonly countMembershipCheck: (outcome: string) => void;
   /** Gauges, read on each scrape. */
   readonly watch: (sources: GaugeSources) => void;
   /** Prometheus text format. No label contains client data. */
@@ -32,6 +34,7 @@ const gauges = {
   database_requests_waiting: "Statements waiting for a database connection",
   data_keys_cached: "Decrypted vault data keys cached on this node",
   revocation_poll_age_seconds: "Time since this node last polled for revocations",
+  membership_check_age_seconds: "Time since the last successful check of memberships, on any node",
   operations_running: "Background operations started by requests, on all nodes",
   resident_memory_bytes: "Resident memory of the process",
 } as const;
@@ -48,11 +51,16 @@ export function createMetrics(): Metrics {
     ...define("token_checks_total", "Token checks, from the cache or from the database"),
     labelNames: ["from"],
   });
+  const membershipChecks = new Counter({
+    ...define("membership_checks_total", "Checks of memberships by this node, by outcome"),
+    labelNames: ["outcome"],
+  });
   return {
     ...countRequests(define),
     ...countAudit(define),
     countValuesRead: (count) => values.inc(count),
     countTokenCheck: (from) => tokenChecks.inc({ from }),
+    countMembershipCheck: (outcome) => membershipChecks.inc({ outcome }),
     watch(sources) {
       for (const [name, help] of Object.entries(gauges)) {
         // Object.entries widens the keys of `gauges` to string.

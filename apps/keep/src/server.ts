@@ -30,6 +30,7 @@ export const logFields = [
   "account",
   "records",
   "refusal",
+  "outcome",
 ] as const;
 
 export type KeepLogger = Logger<(typeof logFields)[number]>;

@@ -8,6 +8,8 @@ export const auditEventTypes = [
   "account-deleted",
   "account-suspended",
   "account-resumed",
+  "account-paused",
+  "account-unpaused",
   "account-managed",
   "operator-added",
   "operator-removed",

@@ -3,9 +3,10 @@ import { displayName, providerKind } from "./accounts.ts";
 import { described } from "./described.ts";
 import { closed, id, nextCursor, nullable, pageLimit, timestamp } from "./shared-fields.ts";
 
-const accountStatus = Type.Enum(["active", "suspended"], {
+const accountStatus = Type.Enum(["active", "suspended", "paused"], {
   title: "AccountStatus",
-  description: "A suspended account has no sessions, and its tokens are refused",
+  description:
+    "A suspended account has no sessions, and its tokens are refused. So it is with a paused one, whose membership in the organizations that admit its people ended or could not be confirmed for a day; the next admitted sign-in resumes it",
 });
 
 const accountIdentity = Type.Object(

@@ -1,11 +1,20 @@
-import type { RowMacs } from "../keys/row-integrity/row-macs.ts";
-import type { OpenedAccount, Person } from "./person.ts";
+import type { IdentityRow, RowMacs } from "../keys/row-integrity/row-macs.ts";
+import type { OpenedAccount } from "./person.ts";
 
-type IdentityOfEpoch = Pick<OpenedAccount, "accountId" | "identityId"> & { readonly epoch: number };
+type IdentityOfEpoch = Pick<OpenedAccount, "accountId" | "identityId"> & {
+  readonly epoch: number;
+  /** Absent for a new identity. */
+  readonly admission?: StoredAdmission;
+};
+
+export type StoredAdmission = Pick<IdentityRow, "admittedBy" | "confirmedAt">;
+
+/** What the MAC covers of a person. */
+export type PersonKey = Pick<IdentityRow, "provider" | "issuer" | "subject">;
 
 /** The MAC that binds the person to their identity in this account. */
 export function signIdentity(
-  person: Person,
+  person: PersonKey,
   identityRef: IdentityOfEpoch,
   rowMacs: Pick<RowMacs, "compute">,
 ): Buffer {
@@ -14,16 +23,18 @@ export function signIdentity(
 
 /** Whether the MAC of the identity is of this person. */
 export function isIdentityOf(
-  person: Person,
+  person: PersonKey,
   identity: IdentityOfEpoch & { readonly mac: Buffer | null },
   rowMacs: Pick<RowMacs, "isGenuine">,
 ): boolean {
   return rowMacs.isGenuine(identityRow(person, identity), identity.mac);
 }
 
+const notDecided: StoredAdmission = { admittedBy: null, confirmedAt: null };
+
 function identityRow(
-  { provider, issuer, subject }: Person,
-  { accountId, identityId: id, epoch }: IdentityOfEpoch,
+  { provider, issuer, subject }: PersonKey,
+  { accountId, identityId: id, epoch, admission = notDecided }: IdentityOfEpoch,
 ) {
-  return { identity: { accountId, id, provider, issuer, subject }, epoch };
+  return { identity: { accountId, id, provider, issuer, subject, ...admission }, epoch };
 }

@@ -1,6 +1,7 @@
 import type { Database } from "../database/open-database.ts";
 import type { Transaction } from "../database/transaction.ts";
 import type { AccountRow as AuthenticatedAccount } from "../keys/row-integrity/row-macs.ts";
+import type { StoredAdmission } from "./identity-mac.ts";
 import type { OpenedAccount, Person } from "./person.ts";
 
 type IdentityRef = Pick<OpenedAccount, "accountId" | "identityId">;
@@ -52,16 +53,35 @@ export async function insertIdentity(
   });
 }
 
-/** The identity's MAC, and the database's time to the millisecond; undefined when the account has no such identity. */
-export async function readIdentityMac(
+export type IdentityState = {
+  readonly mac: Buffer | null;
+  readonly admission: StoredAdmission;
+  /** The database's time to the millisecond. */
+  readonly now: Date;
+};
+
+/** What the identity's MAC covers besides the person; undefined when the account has no such identity. */
+export async function readIdentityState(
   transaction: Transaction,
   { accountId, identityId }: IdentityRef,
-): Promise<{ readonly mac: Buffer | null; readonly now: Date } | undefined> {
-  const [row] = await transaction.query<{ mac: Buffer | null; now: Date }>({
-    text: "SELECT mac, now() AS now FROM identity WHERE account_id = $1 AND id = $2",
+): Promise<IdentityState | undefined> {
+  const [row] = await transaction.query<StoredAdmission & Pick<IdentityState, "mac" | "now">>({
+    text: 'SELECT mac, admitted_by AS "admittedBy", confirmed_at AS "confirmedAt", now() AS now FROM identity WHERE account_id = $1 AND id = $2',
     values: [accountId, identityId],
   });
-  return row;
+  if (row === undefined) return undefined;
+  const { mac, now, ...admission } = row;
+  return { mac, now, admission };
+}
+
+export async function updateIdentityAdmission(
+  transaction: Transaction,
+  { accountId, identityId, mac, admission }: IdentityRef & Pick<IdentityState, "mac" | "admission">,
+): Promise<void> {
+  await transaction.query({
+    text: "UPDATE identity SET admitted_by = $3, confirmed_at = $4, mac = $5 WHERE account_id = $1 AND id = $2",
+    values: [accountId, identityId, admission.admittedBy, admission.confirmedAt, mac],
+  });
 }
 
 /** Updates the display fields, which may have changed at the provider. */

@@ -29,9 +29,10 @@ export async function suspendAccount(
   { accountId, operator }: AccountAction,
   { audit, serverKeys: { rowMacs } }: OperatorDependencies,
 ): Promise<void> {
-  if ((await readStatus(transaction, accountId)) === "disabled") return;
+  const { status } = await lockLive(transaction, accountId);
+  if (status === "disabled") return;
   // The new epoch, so that the row of the account from before does not fit those of its sessions and tokens.
-  await inNewEpoch(transaction, { accountId, rowMacs }, async () => ({
+  await inNewEpoch(transaction, { accountId, rowMacs, status }, async () => ({
     result: await revokeSessionRows(transaction, accountId, "all"),
     isRevoked: (row) => isSelectedSession(row, "all"),
     account: { status: "disabled" },
@@ -40,13 +41,15 @@ export async function suspendAccount(
   await notifyNodes(transaction, accountId, [{ kind: "account", subjectId: accountId }]);
 }
 
-/** Accepts sign-ins and tokens again. */
+/** Accepts sign-ins and tokens again. An account that is paused is resumed by a sign-in only. */
 export async function resumeAccount(
   transaction: Transaction,
   { accountId, operator }: AccountAction,
   { audit, serverKeys: { rowMacs } }: OperatorDependencies,
 ): Promise<void> {
-  if ((await readStatus(transaction, accountId)) === "active") return;
+  const { status } = await lockLive(transaction, accountId);
+  if (status === "active") return;
+  if (status === "paused") throw requestFailure({ kind: "conflict", reason: accountPaused });
   await inNewEpoch(transaction, { accountId, rowMacs, status: "disabled" }, async () => ({
     result: undefined,
     isRevoked: (row) => isSelectedSession(row, "all"),
@@ -62,10 +65,8 @@ export async function changeOperator(
   { accountId, isOperator }: Pick<AccountRow, "accountId" | "isOperator">,
   { audit, serverKeys: { rowMacs } }: OperatorDependencies,
 ): Promise<void> {
-  const row = await lockAccountRow(transaction, accountId);
-  if (row === undefined || row.status === "deleted") throw requestFailure({ kind: "not-found" });
-  if (row.isOperator === isOperator) return;
-  const status = row.status === "disabled" ? "disabled" : "active";
+  const { status, isOperator: wasOperator } = await lockLive(transaction, accountId);
+  if (wasOperator === isOperator) return;
   await inNewEpoch(transaction, { accountId, rowMacs, status }, async () => ({
     result: undefined,
     isRevoked: () => false,
@@ -75,9 +76,15 @@ export async function changeOperator(
   audit.record(transaction, { accountId, by: "server", event });
 }
 
-/** Locks the account. */
-async function readStatus(transaction: Transaction, accountId: string): Promise<string> {
+const accountPaused =
+  "This account is paused because no rule of admission is known to admit its people; it resumes when one of them is admitted and signs in";
+
+type LiveAccount = { readonly status: "active" | "disabled" | "paused"; readonly isOperator: boolean };
+
+async function lockLive(transaction: Transaction, accountId: string): Promise<LiveAccount> {
   const row = await lockAccountRow(transaction, accountId);
-  if (row === undefined || row.status === "deleted") throw requestFailure({ kind: "not-found" });
-  return row.status;
+  const status = row?.status;
+  if (row === undefined || (status !== "active" && status !== "disabled" && status !== "paused"))
+    throw requestFailure({ kind: "not-found" });
+  return { status, isOperator: row.isOperator };
 }

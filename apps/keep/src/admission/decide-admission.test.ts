@@ -1,5 +1,11 @@
 import { expect, test } from "vitest";
-import { type Admission, decideAdmission, type Evidence } from "./decide-admission.ts";
+import {
+  type Admission,
+  decideAdmission,
+  type Evidence,
+  findAdmittingRule,
+  isNamed,
+} from "./decide-admission.ts";
 import { canonicalDomain, emailDomain } from "./email-domain.ts";
 
 const person = { provider: "code-hosting", subject: "12345" } as const;
@@ -13,6 +19,8 @@ const rules: Admission = {
   operators: new Set(["general:1"]),
 };
 
+const find = (evidence: Partial<Evidence>, admission: Admission = rules) =>
+  findAdmittingRule(person, { ...nothing, ...evidence }, admission);
 const decide = (evidence: Partial<Evidence>, admission: Admission = rules) =>
   decideAdmission(person, { ...nothing, ...evidence }, admission);
 
@@ -43,6 +51,19 @@ test("a provider that does not answer, or sends no groups, refuses only whom no 
   expect(decide({ groups: "missing" })).toBe("groups-missing");
   expect(decide({ groups: "missing", organizations: ["acme"] })).toBe("admitted");
   expect(decide({ groups: "missing" }, { ...rules, groups: new Set() })).toBe("no-rule-admits");
+});
+
+test("a membership admits alone only if no other rule does, and no rule is applied in other modes", () => {
+  expect(find({ organizations: ["acme"] })).toBe("organization");
+  expect(find({ organizations: ["acme"], groups: ["engineering"] })).toBe("other-rule");
+  expect(find({ organizations: ["acme"], verifiedEmails: ["a@example.com"] })).toBe("other-rule");
+  const named = { ...person, subject: "777" };
+  expect(findAdmittingRule(named, nothing, rules)).toBe("other-rule");
+  expect(findAdmittingRule(named, { ...nothing, organizations: ["acme"] }, rules)).toBe("organization");
+  expect([named, person].map((each) => isNamed(each, rules))).toEqual([true, false]);
+  expect(find({})).toBeUndefined();
+  for (const mode of ["open", "invitation"] as const)
+    expect(find({ organizations: ["acme"] }, { ...rules, mode })).toBeUndefined();
 });
 
 test("names of groups, organizations and teams are compared as a whole", () => {

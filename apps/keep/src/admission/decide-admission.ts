@@ -5,7 +5,6 @@
  * operator out.
  * Imported by `sign-in/` and `commands/`.
  */
-import type { Person } from "../accounts/person.ts";
 import { emailDomain } from "./email-domain.ts";
 
 /** What rules are about. It is used once, at the sign-in, and not stored. */
@@ -17,6 +16,8 @@ export type Evidence = {
   /** "missing" also when there are so many that the provider does not send them. */
   readonly groups: readonly string[] | "missing";
 };
+
+type Identity = { readonly provider: string; readonly subject: string };
 
 export type Admission = {
   readonly mode: "open" | "invitation" | "rules";
@@ -43,23 +44,42 @@ export type AdmissionRefusal = Exclude<AdmissionDecision, "admitted" | "organiza
 
 /** Any rule admits. */
 export function decideAdmission(
-  person: Pick<Person, "provider" | "subject">,
+  person: Identity,
   evidence: Evidence,
   admission: Admission,
 ): AdmissionDecision {
-  const identity = formatIdentity(person);
-  if (admission.mode === "open" || admission.operators.has(identity)) return "admitted";
+  if (admission.mode === "open" || admission.operators.has(formatIdentity(person))) return "admitted";
   if (admission.mode === "invitation") return "invitation-required";
-  const { verifiedEmails, organizations, groups } = evidence;
-  const isAdmitted =
-    admission.identities.has(identity) ||
-    verifiedEmails.some((email) => admission.emailDomains.has(emailDomain(email) ?? "")) ||
-    (organizations !== "unavailable" &&
-      organizations.some((each) => admission.organizations.includes(each))) ||
-    (groups !== "missing" && groups.some((group) => admission.groups.has(group)));
-  if (isAdmitted) return "admitted";
+  if (findAdmittingRule(person, evidence, admission) !== undefined) return "admitted";
+  const { organizations, groups } = evidence;
   if (organizations === "unavailable") return "organizations-unavailable";
   return groups === "missing" && admission.groups.size > 0 ? "groups-missing" : "no-rule-admits";
+}
+
+/**
+ * What admits a person by rules: "organization" if nothing but a membership does, apart from the settings, which can be asked
+ * again at any time. Undefined when nothing admits them, and in other modes.
+ */
+export function findAdmittingRule(
+  person: Identity,
+  { verifiedEmails, organizations, groups }: Evidence,
+  admission: Admission,
+): "organization" | "other-rule" | undefined {
+  if (admission.mode !== "rules") return undefined;
+  const isAdmittedOtherwise =
+    verifiedEmails.some((email) => admission.emailDomains.has(emailDomain(email) ?? "")) ||
+    (groups !== "missing" && groups.some((group) => admission.groups.has(group)));
+  if (isAdmittedOtherwise) return "other-rule";
+  const isMember =
+    organizations !== "unavailable" && organizations.some((each) => admission.organizations.includes(each));
+  if (isMember) return "organization";
+  return isNamed(person, admission) ? "other-rule" : undefined;
+}
+
+/** Whether the settings name the identity itself. */
+export function isNamed(person: Identity, { identities, operators }: Admission): boolean {
+  const identity = formatIdentity(person);
+  return identities.has(identity) || operators.has(identity);
 }
 
 /** The form in which settings name an identity. */

@@ -3,6 +3,9 @@ export type AuditEvent =
   | { readonly type: "account-created" | "account-deleted" | "operator-added" | "operator-removed" }
   /** By the account of an operator, or the command line. */
   | { readonly type: "account-suspended" | "account-resumed"; readonly operator: string }
+  | { readonly type: "account-paused"; readonly reason: "membership-ended" | "membership-unconfirmed" }
+  /** By an admitted sign-in with the identity. */
+  | { readonly type: "account-unpaused"; readonly identity: string }
   /** In the log of the operator. */
   | { readonly type: "account-managed"; readonly account: string; readonly change: "suspended" | "resumed" }
   | { readonly type: "sign-in-refused"; readonly identity: string; readonly reason: string }

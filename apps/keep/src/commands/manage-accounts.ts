@@ -41,6 +41,8 @@ type AccountChangeRequest = {
 };
 
 const pageItems = 200;
+const pausedExplanation =
+  "paused because the membership in the organizations that admit its people ended, or could not be confirmed for a day; the next admitted sign-in resumes it";
 
 /** One line per account. */
 export async function printAccounts({
@@ -67,6 +69,7 @@ export async function printAccount(
   const account = await findAccount(accountId, database);
   if (account === undefined) return reportMissing(accountId, print);
   print(describeLine(account));
+  if (account.status === "paused") print(pausedExplanation);
   print(`created ${account.created_at.toISOString()}`);
   for (const { provider, subject, issuer, login, email, last_sign_in_at } of account.identities) {
     const names = [login, email].filter((name) => name !== null).join(", ");
@@ -156,6 +159,8 @@ function reasonOf(error: unknown): string {
     return "the person is the only owner of an organisation; make another member an owner, or delete the organisation";
   if (kind === "nodes-behind")
     return "the change is committed, but a node has not confirmed it; repeat the command to wait again";
+  if (kind === "conflict")
+    return "the account is paused; it resumes when one of its people is admitted and signs in";
   return "the database is not available";
 }
 
@@ -172,7 +177,7 @@ function describeLine({
   display_name,
   kind,
 }: ManagedAccount): string {
-  const state = status === "disabled" ? "suspended" : "active";
+  const state = status === "disabled" ? "suspended" : status;
   if (kind === "organisation")
     return [id, `${state},organisation`, "", JSON.stringify(display_name)].join("  ");
   const signedIn = identities.map(({ provider, subject }) => `${provider}:${subject}`).join(",");

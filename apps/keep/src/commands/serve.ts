@@ -15,7 +15,7 @@ import { createStoredCredentials } from "../access/stored-credentials.ts";
 import { createAuditLog } from "../audit/audit-log.ts";
 import { auditOrigin, openNodeLog } from "../audit/node-log.ts";
 import { createPartitions } from "../audit/queries.ts";
-import { startBackground } from "../background.ts";
+import { type BackgroundDependencies, startBackground } from "../background.ts";
 import { type Node, startNode } from "../cluster/start-node.ts";
 import type { ServeConfig } from "../config.ts";
 import { consoleFolders, consolePolicy } from "../console/console-files.ts";
@@ -30,6 +30,9 @@ import { countRunningOperations } from "../keys/queries.ts";
 import { canUnwrapServerKeys, openServerKeys } from "../keys/server-keys.ts";
 import { createVaultHeads } from "../keys/vault-heads/vault-heads.ts";
 import { createVaultKeys } from "../keys/vault-keys.ts";
+import type { MembershipSource } from "../memberships/check-memberships.ts";
+import { openMembershipSource } from "../memberships/open-membership-source.ts";
+import { readSecondsSinceCheck } from "../memberships/queries.ts";
 import { createMetrics, type Metrics } from "../metrics.ts";
 import { createMetricsService } from "../openapi/http.ts";
 import { issueOperatorCode } from "../operators/first-operator.ts";
@@ -48,6 +51,9 @@ import { createIssuerKeys } from "../workload/issuer-keys.ts";
 const developmentWarning =
   "DEVELOPMENT SIGN-IN: everyone who can open this address signs in under any name. Do not store real secrets here.";
 
+const membershipsUnchecked =
+  "Memberships that end are noticed only at the next sign-in; set KEEP_CODE_HOSTING_MEMBERSHIP_TOKEN_FILE to check them every few minutes";
+
 type ReadinessCheckOf = (database: Database) => ReturnType<ReadinessCheck>;
 
 export type ServeDependencies = {
@@ -58,6 +64,8 @@ export type ServeDependencies = {
   readonly print: (line: string) => void;
   /** Aborted to shut the server down. */
   readonly signal: AbortSignal;
+  /** Between checks of memberships, instead of the setting; for tests. */
+  readonly membershipCheckMilliseconds?: number | undefined;
 };
 
 export async function serve(config: ServeConfig, dependencies: ServeDependencies): Promise<void> {
@@ -66,10 +74,12 @@ export async function serve(config: ServeConfig, dependencies: ServeDependencies
   const wrapper = readKeys(config.encryptionKey);
   const tls = await readServedCertificate(config);
   await using outbound = new AsyncDisposableStack();
+  const openOutbound = (privateHosts: readonly string[]) => outbound.use(createOutbound({ privateHosts }));
   const signIn = prepareSignIn(config, {
     scheme: tls === undefined ? "http" : "https",
-    outbound: (privateHosts) => outbound.use(createOutbound({ privateHosts })),
+    outbound: openOutbound,
   });
+  const membershipSource = await openMembershipSource(config, openOutbound);
   await using database = await dependencies.openDatabase({
     url: config.databaseUrl.reveal(),
     migrationUrl: config.migrationDatabaseUrl?.reveal(),
@@ -79,10 +89,7 @@ export async function serve(config: ServeConfig, dependencies: ServeDependencies
   await using services = await openServices(config, { database, wrapper, logger });
   const { metrics } = services;
   await using node = await startNode(database);
-  node.invalidation.onInvalidate("vault", {
-    one: (vaultId) => services.vaultKeys.evict(vaultId),
-    all: () => services.vaultKeys.evict(),
-  });
+  evictVaultKeys(services, node);
   await using lastUsed = createLastUsed(database, () => node.invalidation.databaseNow());
   const access = createAccess(config, { ...services, logger, signIn, node, lastUsed });
   const server = createVaultServer({
@@ -101,11 +108,13 @@ export async function serve(config: ServeConfig, dependencies: ServeDependencies
   });
   const printOperatorCode = await prepareOperatorCode(signIn, services, dependencies.print);
   await using background = new AsyncDisposableStack();
+  const checks = prepareMembershipChecks(config, { membershipSource, signIn, node, metrics }, dependencies);
+  const onCheckpointFileFailed = metrics.countCheckpointFailure;
   background.use(
-    startBackground(config, { ...services, logger, onCheckpointFileFailed: metrics.countCheckpointFailure }),
+    startBackground(config, { ...services, logger, onCheckpointFileFailed, memberships: checks }),
   );
   if (tls !== undefined) background.use(watchServedCertificate(server, tls, logger));
-  watchGauges(services, node);
+  watchGauges(services, { node, membershipSource });
   background.use(await serveMetrics(config, metrics, dependencies.print));
   await serveUntil(server, config, {
     signal,
@@ -114,22 +123,55 @@ export async function serve(config: ServeConfig, dependencies: ServeDependencies
       // Starts discovery early, because the console's policy lists the providers' origins.
       for (const provider of signIn.providers.values()) void provider.prepare();
       logger.info("Listening", { url });
-      announce(url, signIn, dependencies);
+      announce(url, { ...signIn, membershipSource }, dependencies);
       printOperatorCode();
     },
   });
   logger.info("Stopped");
 }
 
+function evictVaultKeys({ vaultKeys }: Pick<Services, "vaultKeys">, { invalidation }: Node): void {
+  invalidation.onInvalidate("vault", {
+    one: (vaultId) => vaultKeys.evict(vaultId),
+    all: () => vaultKeys.evict(),
+  });
+}
+
+type Announced = Pick<SignIn, "isDevelopment" | "admission"> & Pick<CheckSources, "membershipSource">;
+
 function announce(
   url: string,
-  { isDevelopment }: SignIn,
+  { isDevelopment, admission, membershipSource }: Announced,
   { logger, print }: Pick<ServeDependencies, "logger" | "print">,
 ): void {
   print(`Keep is listening on ${url}`);
+  if (admission.organizations.length > 0 && membershipSource === undefined) print(membershipsUnchecked);
   if (!isDevelopment) return;
   logger.warn("Development sign-in is on");
   print(developmentWarning);
+}
+
+type CheckSources = {
+  /** Absent without a token for checks. */
+  readonly membershipSource: MembershipSource | undefined;
+  readonly signIn: Pick<SignIn, "admission">;
+  readonly node: Node;
+  readonly metrics: Metrics;
+};
+
+function prepareMembershipChecks(
+  { membershipCheckMinutes }: ServeConfig,
+  { membershipSource, signIn, node, metrics }: CheckSources,
+  { membershipCheckMilliseconds = membershipCheckMinutes * 60_000 }: ServeDependencies,
+): BackgroundDependencies["memberships"] {
+  if (membershipSource === undefined) return undefined;
+  return {
+    source: membershipSource,
+    admission: signIn.admission,
+    intervalMilliseconds: membershipCheckMilliseconds,
+    now: () => node.invalidation.databaseNow(),
+    countCheck: metrics.countMembershipCheck,
+  };
 }
 
 async function prepareConsole({ providers }: SignIn): Promise<KeepDependencies["console"]> {
@@ -269,7 +311,10 @@ function createReadinessChecks(sources: ReadinessSources): readonly ReadinessChe
   ];
 }
 
-function watchGauges({ metrics, database, vaultKeys }: Services, node: Node): void {
+function watchGauges(
+  { metrics, database, vaultKeys }: Services,
+  { node, membershipSource }: Pick<CheckSources, "node" | "membershipSource">,
+): void {
   metrics.watch({
     database_connections_in_use: () => database.connections().inUse,
     database_connections_idle: () => database.connections().idle,
@@ -279,6 +324,8 @@ function watchGauges({ metrics, database, vaultKeys }: Services, node: Node): vo
     operations_running: () => countRunningOperations(database),
     resident_memory_bytes: () => process.memoryUsage.rss(),
   });
+  if (membershipSource !== undefined)
+    metrics.watch({ membership_check_age_seconds: () => readSecondsSinceCheck(database) });
 }
 
 /** Serves metrics on their own port until disposed. */

@@ -20,7 +20,7 @@ export async function handleListAccounts(
   { database }: KeepDependencies,
 ): Promise<HttpResponse> {
   const limit = Number(query.limit ?? defaultPageItems);
-  const status = query.status === undefined ? null : query.status === "suspended" ? "disabled" : "active";
+  const status = query.status === "suspended" ? "disabled" : (query.status ?? null);
   const rows = await listAccounts(database, { after: query.cursor ?? null, status, limit: limit + 1 });
   const items = rows.slice(0, limit).map(describeAccount);
   return jsonResponse({ items, ...(rows.length > limit ? { next_cursor: items.at(-1)?.id } : {}) });
@@ -59,7 +59,7 @@ async function changeAccount(
 function describeAccount({ status, created_at, identities, ...account }: ManagedAccount): OperatorAccount {
   return {
     ...account,
-    status: status === "disabled" ? "suspended" : "active",
+    status: status === "disabled" ? "suspended" : status,
     created_at: created_at.toISOString(),
     identities: identities.map(({ last_sign_in_at, ...identity }) => ({
       ...identity,

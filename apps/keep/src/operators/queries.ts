@@ -16,7 +16,7 @@ export type ManagedAccount = {
   readonly id: string;
   readonly display_name: string;
   readonly kind: "person" | "organisation";
-  readonly status: "active" | "disabled";
+  readonly status: "active" | "disabled" | "paused";
   readonly is_operator: boolean;
   readonly created_at: Date;
   readonly identities: readonly AccountIdentity[];

@@ -1,6 +1,11 @@
 import type { Person } from "../accounts/person.ts";
 import { findIdentity } from "../accounts/queries.ts";
-import { type AdmissionRefusal, decideAdmission, formatIdentity } from "../admission/decide-admission.ts";
+import {
+  type AdmissionRefusal,
+  decideAdmission,
+  findAdmittingRule,
+  formatIdentity,
+} from "../admission/decide-admission.ts";
 import type { AuditLog } from "../audit/audit-log.ts";
 import type { Transaction } from "../database/transaction.ts";
 import { requestFailure } from "../failures.ts";
@@ -24,9 +29,11 @@ export type AdmissionDependencies = Pick<SignIn, "admission"> & {
   readonly invitation: string | undefined;
 };
 
+/** Whether the person may get an account, or only sign in to one that exists. */
 export type Admitted = {
-  /** Otherwise the person may only sign in to an account that exists. */
   readonly mayCreateAccount: boolean;
+  /** Absent unless a rule admits the person. */
+  readonly admittedBy?: "organization" | "other-rule" | undefined;
   /** The invitation that admitted the person, used up. */
   readonly reservation?: Reservation;
 };
@@ -41,17 +48,24 @@ export async function assertAdmitted(
   dependencies: AdmissionDependencies,
 ): Promise<Admitted> {
   const decision = decideAdmission(person, evidence, dependencies.admission);
-  if (decision === "admitted") return { mayCreateAccount: true };
+  if (decision === "admitted") {
+    const admittedBy = findAdmittingRule(person, evidence, dependencies.admission);
+    return { mayCreateAccount: true, admittedBy };
+  }
   const existing = await findIdentity(dependencies.database, person);
   if (existing !== undefined) {
     const { accountId, identityId } = existing;
     const isAdmitted = await dependencies.database.inAccount(accountId, async (transaction) => {
-      const isExempt = await isExemptAccount(transaction, accountId, { ...dependencies, decision });
+      const { isExempt, isPaused } = await readExemption(transaction, accountId, {
+        ...dependencies,
+        decision,
+      });
       if (isExempt || decision === "organizations-unavailable") return isExempt;
       const revocation = { accountId, by: "server", selector: { ofIdentity: identityId } } as const;
       const event = { type: "sign-in-refused", identity: identityId, reason: decision } as const;
       dependencies.audit.record(transaction, { accountId, by: "server", event });
-      await revokeSessions(transaction, revocation, dependencies);
+      // A paused account has no sessions, and is changed by its next admitted sign-in only.
+      if (!isPaused) await revokeSessions(transaction, revocation, dependencies);
       return false;
     });
     if (isAdmitted) return { mayCreateAccount: false };
@@ -89,14 +103,15 @@ type Exemption = Pick<AdmissionDependencies, "serverKeys"> & { readonly decision
  * Operators are never locked out, and without invitations every account that exists may be signed in to. A suspended one too
  * as far as admission goes: `startSession` refuses it with its own message.
  */
-async function isExemptAccount(
+async function readExemption(
   transaction: Transaction,
   accountId: string,
   { decision, serverKeys: { rowMacs } }: Exemption,
-): Promise<boolean> {
+): Promise<{ readonly isExempt: boolean; readonly isPaused: boolean }> {
   const row = await lockAccountRow(transaction, accountId);
-  if (row === undefined || row.status === "deleted") return false;
+  if (row === undefined || row.status === "deleted") return { isExempt: false, isPaused: false };
   const { mac, ...account } = row;
   if (!rowMacs.isGenuine({ account }, mac)) throw requestFailure({ kind: "integrity-broken" });
-  return account.isOperator || account.status !== "active" || decision === "invitation-required";
+  const isExempt = account.isOperator || account.status === "disabled" || decision === "invitation-required";
+  return { isExempt, isPaused: account.status === "paused" };
 }

@@ -1,9 +1,11 @@
 import { type AccountDependencies, findOrCreateAccount } from "../accounts/find-or-create-account.ts";
 import { linkIdentity } from "../accounts/link-identity.ts";
+import { resumePausedAccount } from "../accounts/pause-account.ts";
 import type { OpenedAccount, Person } from "../accounts/person.ts";
 import { findIdentity, refreshIdentity } from "../accounts/queries.ts";
+import { recordAdmission } from "../accounts/record-admission.ts";
 import { changeOperator } from "../accounts/suspend-account.ts";
-import { type Admission, formatIdentity } from "../admission/decide-admission.ts";
+import { type Admission, findAdmittingRule, formatIdentity } from "../admission/decide-admission.ts";
 import type { Actor } from "../authorization/actor.ts";
 import type { Database } from "../database/open-database.ts";
 import { requestFailure } from "../failures.ts";
@@ -66,16 +68,21 @@ export async function finishSignIn(
   const { person } = authentication;
   const { returnTo } = attempt;
   if (attempt.purpose === "link" && callback.actor !== undefined) {
-    await linkIdentity(callback.actor, person, dependencies);
+    const { admission } = dependencies;
+    const admittedBy =
+      admission.mode === "rules"
+        ? (findAdmittingRule(person, authentication.evidence, admission) ?? "none")
+        : undefined;
+    await linkIdentity(callback.actor, { person, admittedBy }, dependencies);
     return { returnTo };
   }
   const replaced = attempt.purpose === "confirm" ? callback.actor : undefined;
   if (replaced !== undefined) await assertSamePerson(person, replaced, dependencies);
-  const { mayCreateAccount, reservation } = await assertAdmitted(authentication, provider, {
+  const { reservation, ...admitted } = await assertAdmitted(authentication, provider, {
     ...dependencies,
     invitation,
   });
-  const context = { client: callback.client, replaced, mayCreateAccount };
+  const context = { client: callback.client, replaced, ...admitted };
   const { session, accountId } = await signIn(person, context, dependencies);
   if (reservation !== undefined) {
     const actor = { accountId, kind: "session", id: session.id, address: callback.client.address } as const;
@@ -125,7 +132,7 @@ function attemptInvalid({ publicUrl }: Pick<FinishDependencies, "publicUrl">) {
   return requestFailure({ kind: "sign-in-refused", reason });
 }
 
-type SignInContext = Pick<Admitted, "mayCreateAccount"> & {
+type SignInContext = Omit<Admitted, "reservation"> & {
   readonly client: SessionClient;
   readonly replaced: Actor | undefined;
 };
@@ -136,7 +143,7 @@ const accountSuspended =
 
 async function signIn(
   person: Person,
-  { client, replaced, mayCreateAccount }: SignInContext,
+  { client, replaced, mayCreateAccount, admittedBy }: SignInContext,
   dependencies: FinishDependencies,
 ): Promise<{ readonly session: StartedSession; readonly accountId: string }> {
   for (let attempt = 1; ; attempt += 1) {
@@ -147,8 +154,11 @@ async function signIn(
       if (dependencies.admission.operators.has(formatIdentity(person)))
         await changeOperator(transaction, { accountId, isOperator: true }, dependencies);
       const options = { accountId, identityId, person, client };
+      await resumePausedAccount(transaction, options, dependencies);
       const started = await startSession(transaction, options, dependencies);
       if (typeof started === "string") return started;
+      if (admittedBy !== undefined)
+        await recordAdmission(transaction, { ...options, admittedBy }, dependencies);
       if (!isNew) await refreshIdentity(transaction, person, { accountId, identityId });
       await revokeReplacedSessions(transaction, { accountId, replaced }, dependencies);
       return started;

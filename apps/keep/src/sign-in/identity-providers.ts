@@ -36,8 +36,7 @@ export function createIdentityProviders(
 ): IdentityProviders {
   const providers: IdentityProvider[] = [];
   if (config.codeHostingClientId !== undefined) {
-    const base = readProviderAddress("codeHostingUrl", config.codeHostingUrl);
-    const api = readProviderAddress("codeHostingApiUrl", config.codeHostingApiUrl ?? defaultApiUrl(base));
+    const { base, api } = readCodeHostingAddresses(config);
     providers.push(
       createCodeHostingProvider({
         name: config.codeHostingName,
@@ -67,6 +66,15 @@ export function createIdentityProviders(
     );
   }
   return new Map(providers.map((provider) => [provider.kind, provider]));
+}
+
+/** The code-hosting provider's pages and its API. */
+export function readCodeHostingAddresses({
+  codeHostingUrl,
+  codeHostingApiUrl,
+}: Pick<ServeConfig, "codeHostingUrl" | "codeHostingApiUrl">): { readonly base: URL; readonly api: URL } {
+  const base = readProviderAddress("codeHostingUrl", codeHostingUrl);
+  return { base, api: readProviderAddress("codeHostingApiUrl", codeHostingApiUrl ?? defaultApiUrl(base)) };
 }
 
 function defaultApiUrl(base: URL): string {

@@ -28,7 +28,7 @@ type ProviderResponse = {
 };
 
 /** Sends one request. Throws "provider-unavailable" unless a complete response arrives in time. */
-async function sendProviderRequest(
+export async function sendProviderRequest(
   url: URL,
   request: ProviderRequest,
   { outbound, isInsecure, name }: ProviderClient,

@@ -1,6 +1,6 @@
 import { isIdentityOf } from "../accounts/identity-mac.ts";
 import type { Person } from "../accounts/person.ts";
-import { readIdentityMac } from "../accounts/queries.ts";
+import { readIdentityState } from "../accounts/queries.ts";
 import type { AuditLog } from "../audit/audit-log.ts";
 import type { Actor } from "../authorization/actor.ts";
 import { fullGrant } from "../authorization/grant.ts";
@@ -59,10 +59,10 @@ export async function startSession(
 ): Promise<StartedSession | "account-inactive" | "identity-missing"> {
   const epoch = await lockEpochIfActive(transaction, accountId, rowMacs);
   if (epoch === undefined) return "account-inactive";
-  const identity = await readIdentityMac(transaction, { accountId, identityId });
+  const identity = await readIdentityState(transaction, { accountId, identityId });
   if (identity === undefined) return "identity-missing";
-  const { mac: identityMac, now } = identity;
-  if (!isIdentityOf(person, { accountId, identityId, epoch, mac: identityMac }, rowMacs))
+  const { now } = identity;
+  if (!isIdentityOf(person, { accountId, identityId, epoch, ...identity }, rowMacs))
     throw requestFailure({ kind: "integrity-broken" });
   const text = generateRandomToken();
   const session = {

@@ -84,7 +84,7 @@ export async function startKeepWithProviders(options: TestKeepOptions = {}): Pro
     async addNode(changes = {}) {
       const { databaseUrl, key } = keep;
       const node = owned.use(
-        await startTestKeep({ settings: { ...settings, ...changes }, databaseUrl, key }),
+        await startTestKeep({ ...options, settings: { ...settings, ...changes }, databaseUrl, key }),
       );
       nodes.push(node);
       register();

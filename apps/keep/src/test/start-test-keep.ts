@@ -84,6 +84,8 @@ export type TestKeepOptions = {
   readonly databaseUrl?: string;
   readonly key?: string;
   readonly logLevel?: LogLevel;
+  /** Between checks of memberships, instead of the setting. */
+  readonly membershipCheckMilliseconds?: number | undefined;
 };
 
 const migrated = {
@@ -103,7 +105,7 @@ export async function startTestKeep(options: TestKeepOptions = {}): Promise<Test
     filePath: undefined,
   });
   const logLines: string[] = [];
-  const { url, metricsUrl, printed } = await startServing(config, logLines, cleanup);
+  const { url, metricsUrl, printed } = await startServing(config, { ...options, logLines, cleanup });
   const migrationUrl = config.migrationDatabaseUrl?.reveal();
   const database = cleanup.use(await openDatabase({ url: databaseUrl, migrationUrl }));
   const wrapper = readKeys(config.encryptionKey);
@@ -147,11 +149,15 @@ export async function startTestKeep(options: TestKeepOptions = {}): Promise<Test
   };
 }
 
+type ServingOptions = Pick<TestKeepOptions, "membershipCheckMilliseconds"> & {
+  readonly logLines: string[];
+  readonly cleanup: AsyncDisposableStack;
+};
+
 /** Serves until the stack is disposed; returns the URLs. */
 async function startServing(
   config: ServeConfig,
-  logLines: string[],
-  cleanup: AsyncDisposableStack,
+  { membershipCheckMilliseconds, logLines, cleanup }: ServingOptions,
 ): Promise<Pick<TestKeep, "url" | "metricsUrl" | "printed">> {
   const stop = new AbortController();
   let hasStarted = false;
@@ -167,6 +173,7 @@ async function startServing(
     openDatabase,
     checkDatabaseReadiness,
     signal: stop.signal,
+    membershipCheckMilliseconds,
     print: (line) => {
       printed.push(line);
       if (line.startsWith("Keep is listening on")) resolve();

@@ -93,6 +93,11 @@ const refusalReasons = new Map([
   ["groups-missing", "the provider sent no groups"],
 ]);
 
+const pauseReasons = new Map([
+  ["membership-ended", "the membership ended"],
+  ["membership-unconfirmed", "the membership could not be confirmed"],
+]);
+
 type DescribeAction = (body: EventBody, names: EntityNames) => string;
 
 /** By event type. Each text follows the actor's name. */
@@ -101,6 +106,11 @@ const actions = new Map<string, DescribeAction>([
   ["account-deleted", () => "deleted the account"],
   ["account-suspended", () => "suspended the account"],
   ["account-resumed", () => "resumed the account"],
+  [
+    "account-paused",
+    (body) => `paused the account (${pauseReasons.get(text(body, "reason")) ?? text(body, "reason")})`,
+  ],
+  ["account-unpaused", () => "resumed the account after an admitted sign-in"],
   ["account-managed", (body) => `${text(body, "change")} the account ${text(body, "account")}`],
   ["operator-added", () => "made the account an operator's"],
   ["operator-removed", () => "made the account an ordinary one"],

@@ -77,6 +77,8 @@ const accountFilters: readonly EventFilter[] = [
       "account-created",
       "account-suspended",
       "account-resumed",
+      "account-paused",
+      "account-unpaused",
       "account-managed",
       "operator-added",
       "operator-removed",

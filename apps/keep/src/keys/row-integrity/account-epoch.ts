@@ -39,7 +39,7 @@ export type AccountChange = {
   readonly accountId: string;
   readonly rowMacs: RowMacs;
   /** The status that the account must have; active by default. */
-  readonly status?: "active" | "disabled";
+  readonly status?: "active" | "disabled" | "paused";
 };
 
 async function lockGenuine(transaction: Transaction, change: AccountChange): Promise<AccountRow> {

@@ -74,7 +74,7 @@ export async function listIdentityRows(
   accountId: string,
 ): Promise<readonly Signed<IdentityRow>[]> {
   return transaction.query<Signed<IdentityRow>>({
-    text: 'SELECT account_id AS "accountId", id, provider, issuer, subject, mac FROM identity WHERE account_id = $1',
+    text: 'SELECT account_id AS "accountId", id, provider, issuer, subject, admitted_by AS "admittedBy", confirmed_at AS "confirmedAt", mac FROM identity WHERE account_id = $1',
     values: [accountId],
   });
 }

@@ -56,7 +56,14 @@ export type IdentityRow = {
   readonly provider: string;
   readonly issuer: string;
   readonly subject: string;
+  /** By which rule the last admitted sign-in was admitted; null unless it was decided by rules. */
+  readonly admittedBy: AdmittedBy | null;
+  /** When the membership was last confirmed, if an organization admitted it. */
+  readonly confirmedAt: Date | null;
 };
+
+/** "none" is an identity that was linked although no rule admits it. */
+export type AdmittedBy = "organization" | "other-rule" | "none";
 
 /** Of an organisation. */
 export type MemberRow = {
@@ -163,8 +170,10 @@ function fieldsOf(row: AuthenticatedRow): AssociatedData {
     return ["invitation", accountId, id, epoch, secretHash.toString("hex"), ...limits];
   }
   if ("trustRule" in row) return [...fieldsOfRule(row.trustRule), epoch];
-  const { accountId, id, provider, issuer, subject } = row.identity;
-  return ["identity", accountId, id, epoch, provider, issuer, subject];
+  const { accountId, id, provider, issuer, subject, admittedBy, confirmedAt } = row.identity;
+  // Without these fields before the first sign-in that rules decided, so that the MACs of earlier versions stay valid.
+  const admission = admittedBy === null ? [] : [admittedBy, timeOf(confirmedAt)];
+  return ["identity", accountId, id, epoch, provider, issuer, subject, ...admission];
 }
 
 function fieldsOfRule({ accountId, id, provider, issuer, jwks, ...rule }: TrustRuleRow): AssociatedData {

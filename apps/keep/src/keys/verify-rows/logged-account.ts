@@ -20,6 +20,7 @@ export type LoggedAccount = {
   /** Accepted or revoked. */
   readonly endedInvitations: ReadonlySet<string>;
   readonly isSuspended: boolean;
+  readonly isPaused: boolean;
   /** It was an operator's, and is no longer. */
   readonly isNoOperator: boolean;
   readonly isDeleted: boolean;
@@ -44,6 +45,7 @@ export async function foldAccountEvents(
     removedMembers: new Set<string>(),
     endedInvitations: new Set<string>(),
     isSuspended: false,
+    isPaused: false,
     isNoOperator: false,
     isDeleted: false,
   };
@@ -72,7 +74,8 @@ export async function foldAccountEvents(
     }
     foldMemberEvent(event, state);
     if (type === "account-suspended" || type === "account-resumed")
-      state.isSuspended = type === "account-suspended";
+      [state.isSuspended, state.isPaused] = [type === "account-suspended", false];
+    if (type === "account-paused" || type === "account-unpaused") state.isPaused = type === "account-paused";
     if (type === "operator-added" || type === "operator-removed")
       state.isNoOperator = type === "operator-removed";
     if (type === "account-deleted") state.isDeleted = true;

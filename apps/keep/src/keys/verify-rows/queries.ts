@@ -88,7 +88,7 @@ export function listIdentities(
   after: string | null,
 ): Promise<readonly Signed<IdentityRow>[]> {
   return database.queryInAccount<Signed<IdentityRow>>(accountId, {
-    text: `SELECT account_id AS "accountId", id, provider, issuer, subject, mac FROM identity WHERE account_id = entered.account::uuid AND ($2::uuid IS NULL OR id > $2) ORDER BY identity.id LIMIT ${pageSizes.rows}`,
+    text: `SELECT account_id AS "accountId", id, provider, issuer, subject, admitted_by AS "admittedBy", confirmed_at AS "confirmedAt", mac FROM identity WHERE account_id = entered.account::uuid AND ($2::uuid IS NULL OR id > $2) ORDER BY identity.id LIMIT ${pageSizes.rows}`,
     values: [after],
   });
 }

@@ -59,6 +59,7 @@ function verifyState(
 ): void {
   if (logged.isSuspended && status === "active")
     report(`account ${accountId} was put back after it was suspended`);
+  if (logged.isPaused && status === "active") report(`account ${accountId} was put back after it was paused`);
   if (logged.isNoOperator && isOperator)
     report(`account ${accountId} was put back after it was an operator's`);
 }
