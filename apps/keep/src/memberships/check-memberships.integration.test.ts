@@ -1,14 +1,19 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Hidden } from "@hearth-and-keep/logging";
 import { createOutbound } from "@hearth-and-keep/outbound-http";
-import type { CodeHostingAccount } from "@hearth-and-keep/test-servers";
+import { type CodeHostingAccount, makeTemporaryFolder } from "@hearth-and-keep/test-servers";
 import { Client } from "pg";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { resumeAccount, suspendAccount } from "../accounts/suspend-account.ts";
 import { printAccount } from "../commands/manage-accounts.ts";
+import { verifyDatabase } from "../commands/verify-audit.ts";
+import { readKeys } from "../keys/key-encryption-key.ts";
 import { findManagedAccount } from "../operators/queries.ts";
 import { type FakeBrowser, readAs } from "../test/fake-browser.ts";
+import { startServingNode } from "../test/serving-node.ts";
 import { type KeepWithProviders, startKeepWithProviders } from "../test/start-keep-with-providers.ts";
 import { type CheckOutcome, checkMemberships, type MembershipSource } from "./check-memberships.ts";
-import { claimCheck } from "./queries.ts";
 
 const organizations = ["acme", "other/platform"];
 const settings = {
@@ -367,14 +372,61 @@ test("what admitted a person, and when, cannot be changed or put back in the dat
   for (const person of people) expect(await stateOf(person)).toBe("paused");
 });
 
-test("the check of a node that was killed is started again by another one", async () => {
+test("the verification of the database reports an account that was put back after its pause", async () => {
+  const gone = await startPerson();
+  const saved = new Map<string, readonly Record<string, unknown>[]>();
+  for (const table of ["account", "identity", "api_token", "token_route"]) {
+    const { rows } = await superuser.query<Record<string, unknown>>(
+      `SELECT * FROM ${table} WHERE account_id = $1`,
+      [gone.accountId],
+    );
+    saved.set(table, rows);
+  }
+  putAccount(gone.id, { memberships: [] });
+  await check();
+  await expectPaused([gone], []);
+  const [account] = saved.get("account") ?? [];
+  await superuser.query("UPDATE account SET status = $2, epoch = $3, mac = $4 WHERE account_id = $1", [
+    gone.accountId,
+    account?.["status"],
+    account?.["epoch"],
+    account?.["mac"],
+  ]);
+  for (const table of ["identity", "api_token", "token_route"])
+    for (const { mac } of saved.get(table) ?? [])
+      await superuser.query(`UPDATE ${table} SET mac = $2 WHERE account_id = $1`, [gone.accountId, mac]);
+  const lines: string[] = [];
+  const wrapper = readKeys(new Hidden(fixture.keep.key));
+  const { database } = fixture.keep;
+  await verifyDatabase({}, { database, wrapper, print: (line) => lines.push(line) });
+  expect(lines.join("\n")).toContain(`account ${gone.accountId} was put back after it was paused`);
+});
+
+test("the check of a node that was killed is started again by another one", {
+  timeout: 300_000,
+}, async () => {
   const gone = await startPerson();
   putAccount(gone.id, { memberships: [] });
+  await using folder = await makeTemporaryFolder("keep-membership-token");
+  const tokenFile = join(folder.path, "token");
+  await writeFile(tokenFile, (await source.readToken()) ?? "");
+  await superuser.query("UPDATE membership_check SET due_at = now() + interval '1 hour'");
+  await using node = await startServingNode(fixture.keep.databaseUrl, fixture.keep.key, {
+    KEEP_ADMISSION: "rules",
+    KEEP_ALLOWED_CODE_HOSTING_ORGS: organizations.join(","),
+    KEEP_CODE_HOSTING_URL: fixture.codeHosting.origin,
+    KEEP_CODE_HOSTING_API_URL: fixture.codeHosting.apiUrl,
+    KEEP_CODE_HOSTING_CLIENT_ID: "keep",
+    KEEP_CODE_HOSTING_CLIENT_SECRET: "secret-of-keep",
+    KEEP_CODE_HOSTING_MEMBERSHIP_TOKEN_FILE: tokenFile,
+  });
+  fixture.codeHosting.watchApi(() => process.kill(node.pid, "SIGKILL"));
   await superuser.query("UPDATE membership_check SET due_at = now()");
-  expect(await claimCheck(fixture.keep.database, 2)).toBe(true);
+  expect(await node.exited).toBeNull();
+  fixture.codeHosting.watchApi(undefined);
   expect(await checkIfDue()).toBeUndefined();
   await expectPaused([], [gone]);
-  await expect.poll(() => checkIfDue(), { timeout: 10_000 }).toBe("succeeded");
+  await expect.poll(() => checkIfDue(), { timeout: 90_000, interval: 1000 }).toBe("succeeded");
   await expectPaused([gone], []);
   expect(await secondsUntilDue()).toBeGreaterThan(500);
 });
