@@ -214,6 +214,7 @@ test("a person who goes elsewhere before the first steps are offered stays there
   await responded;
   await visitor.getByRole("link", { name: "New token" }).click();
   await visitor.getByLabel("Name", { exact: true }).fill("first");
+  expect(visitor.url()).toMatch(/\/secrets\/tokens/u);
   // Going back to the secrets still offers them.
   await visitor.getByRole("link", { name: "Secrets", exact: true }).click();
   await visitor.waitForURL(`${fixture.url}/welcome`);

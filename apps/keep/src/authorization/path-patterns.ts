@@ -9,9 +9,9 @@ export function isPathPattern(text: string): boolean {
   return text.length > 1 && text.length <= maxCharacters && syntax.test(text);
 }
 
-/** The segments of an absolute path or pattern; the root has none. */
+/** The segments of an absolute path or pattern; the root and the empty path have none. */
 export function splitPath(path: string): readonly string[] {
-  return path === "/" ? [] : path.slice(1).split("/");
+  return path.length <= 1 ? [] : path.slice(1).split("/");
 }
 
 export type PathMatcher = (path: string) => boolean;
