@@ -5,6 +5,7 @@
  * Imported by `main.ts` only.
  */
 
+import { setFlagsFromString } from "node:v8";
 import { readServedCertificate, watchServedCertificate } from "@hearth-and-keep/command-line";
 import { FailureError } from "@hearth-and-keep/failures";
 import { readWebFiles, serveUntil } from "@hearth-and-keep/http-service";
@@ -48,6 +49,9 @@ import { createChangeQueue } from "../vaults/change-queue.ts";
 import { createRefusalRecorder } from "../workload/attempts.ts";
 import { createIssuerKeys } from "../workload/issuer-keys.ts";
 
+/** As usual; `bin/keep.js` kept it small during the start. */
+const youngGenerationGrowth = "--semi-space-growth-factor=2";
+
 const developmentWarning =
   "DEVELOPMENT SIGN-IN: everyone who can open this address signs in under any name. Do not store real secrets here.";
 
@@ -75,16 +79,12 @@ export async function serve(config: ServeConfig, dependencies: ServeDependencies
   const tls = await readServedCertificate(config);
   await using outbound = new AsyncDisposableStack();
   const openOutbound = (privateHosts: readonly string[]) => outbound.use(createOutbound({ privateHosts }));
-  const signIn = prepareSignIn(config, {
+  const signIn = await prepareSignIn(config, {
     scheme: tls === undefined ? "http" : "https",
     outbound: openOutbound,
   });
   const membershipSource = await openMembershipSource(config, openOutbound);
-  await using database = await dependencies.openDatabase({
-    url: config.databaseUrl.reveal(),
-    migrationUrl: config.migrationDatabaseUrl?.reveal(),
-  });
-  logger.info("Database ready", database.migrations);
+  await using database = await openServedDatabase(config.databaseUrl, config, dependencies);
   if (signIn.isDevelopment) await assertDevelopmentDatabase(database);
   await using services = await openServices(config, { database, wrapper, logger });
   const { metrics } = services;
@@ -125,9 +125,23 @@ export async function serve(config: ServeConfig, dependencies: ServeDependencies
       logger.info("Listening", { url });
       announce(url, { ...signIn, membershipSource }, dependencies);
       printOperatorCode();
+      setFlagsFromString(youngGenerationGrowth);
     },
   });
   logger.info("Stopped");
+}
+
+async function openServedDatabase(
+  databaseUrl: NonNullable<ServeConfig["databaseUrl"]>,
+  { migrationDatabaseUrl }: ServeConfig,
+  { logger, openDatabase }: ServeDependencies,
+): Promise<Database> {
+  const database = await openDatabase({
+    url: databaseUrl.reveal(),
+    migrationUrl: migrationDatabaseUrl?.reveal(),
+  });
+  logger.info("Database ready", database.migrations);
+  return database;
 }
 
 function evictVaultKeys({ vaultKeys }: Pick<Services, "vaultKeys">, { invalidation }: Node): void {

@@ -8,7 +8,6 @@
 import type { Outbound } from "@hearth-and-keep/outbound-http";
 import type { ServeConfig } from "../config.ts";
 import { createCodeHostingProvider } from "./code-hosting-provider.ts";
-import { createGeneralProvider } from "./general-provider.ts";
 import type { IdentityProvider, IdentityProviders } from "./identity-provider.ts";
 import { readProviderAddress } from "./provider-address.ts";
 
@@ -30,10 +29,10 @@ type SignInConfig = Pick<
 >;
 
 /** The providers with a configured client id, in display order. */
-export function createIdentityProviders(
+export async function createIdentityProviders(
   config: SignInConfig,
   openOutbound: (privateHosts: readonly string[]) => Pick<Outbound, "request">,
-): IdentityProviders {
+): Promise<IdentityProviders> {
   const providers: IdentityProvider[] = [];
   if (config.codeHostingClientId !== undefined) {
     const { base, api } = readCodeHostingAddresses(config);
@@ -51,6 +50,8 @@ export function createIdentityProviders(
   }
   if (config.generalClientId !== undefined) {
     const issuer = readProviderAddress("generalIssuer", config.generalIssuer);
+    // Its library is loaded only where it is used: it takes some megabytes.
+    const { createGeneralProvider } = await import("./general-provider.ts");
     providers.push(
       createGeneralProvider({
         name: config.generalName,

@@ -30,13 +30,18 @@ type SignInEnvironment = { readonly scheme: "http" | "https"; readonly outbound:
 type OpenOutbound = (privateHosts: readonly string[]) => Pick<Outbound, "request">;
 
 /** Throws for settings that would send people or authorization codes to a wrong or unencrypted address. */
-export function prepareSignIn(config: ServeConfig, { scheme, outbound }: SignInEnvironment): PreparedSignIn {
+export async function prepareSignIn(
+  config: ServeConfig,
+  { scheme, outbound }: SignInEnvironment,
+): Promise<PreparedSignIn> {
   const admission = readAdmission(config);
   const host = config.host.includes(":") ? `[${config.host}]` : config.host;
   const listenUrl = new URL(`${scheme}://${host}:${config.port}`);
   let publicUrl = config.publicUrl === undefined ? listenUrl : readPublicUrl(config.publicUrl);
   if (config.dev) assertDevelopmentAllowed(config, [listenUrl, publicUrl]);
-  const providers = config.dev ? createDevelopmentProviders() : createIdentityProviders(config, outbound);
+  const providers = config.dev
+    ? createDevelopmentProviders()
+    : await createIdentityProviders(config, outbound);
   if (config.publicUrl === undefined && providers.size > 0 && !isLoopback(listenUrl)) {
     throw new FailureError<Failure>({ kind: "public-url-not-set" });
   }

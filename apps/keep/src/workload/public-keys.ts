@@ -1,4 +1,3 @@
-import { compactVerify, errors, importJWK } from "jose";
 import type { SigningKeyRef, SubjectToken } from "./subject-token.ts";
 
 /** A public key as a JSON Web Key, with the members that verification needs. */
@@ -54,6 +53,8 @@ export async function isSignedBy(
   const [key, ...others] = keys.filter(({ kid }) => kid === keyId);
   if (key === undefined || others.length > 0 || !isUsable(key, algorithm)) return false;
   const { kid: _kid, ...jwk } = key;
+  // Loaded for the first exchange only: most servers have none, and are smaller without it.
+  const { compactVerify, errors, importJWK } = await import("jose");
   try {
     await compactVerify(text, await importJWK({ ...jwk, alg: algorithm }, algorithm), {
       algorithms: [algorithm],
