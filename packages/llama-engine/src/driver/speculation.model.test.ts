@@ -92,7 +92,7 @@ test("most guesses are right where the output repeats the prompt, and they are c
   let [guessed, accepted] = [0, 0];
   for (let outputs = 0; outputs < 40 && (guessed < 60 || accepted <= 0.5 * guessed); outputs += 1) {
     const { usage } = (await run(guessing, request())).end;
-    expect(usage.acceptedTokens).toBeLessThan(usage.outputTokens);
+    expect(usage.acceptedTokens ?? 0).toBeLessThan(usage.outputTokens);
     guessed += usage.guessedTokens ?? 0;
     accepted += usage.acceptedTokens ?? 0;
   }
