@@ -11,6 +11,7 @@ const servers: readonly { readonly start: string; readonly tests: string }[] = [
   { start: "startGeneralIdentityProvider", tests: "packages/test-servers/src/identity/general/" },
   { start: "startHostileIdentityProvider", tests: "packages/test-servers/src/identity/hostile/" },
   { start: "startCodeHostingProvider", tests: "packages/test-servers/src/identity/code-hosting/" },
+  { start: "startWorkloadIssuer", tests: "packages/test-servers/src/identity/start-workload-issuer" },
   { start: "startModelRegistry", tests: "packages/test-servers/src/registries/" },
   { start: "startModelHub", tests: "packages/test-servers/src/registries/hub/" },
   { start: "startFaultProxy", tests: "packages/test-servers/src/fault-proxy/" },

@@ -128,7 +128,7 @@ import {
   handleRenameOrganisation,
   handleRevokeInvitation,
 } from "./organisations/http.ts";
-import { handleInvitationPage, handleJoin } from "./organisations/invitation-page.ts";
+import { handleInvitationPage, handleJoin } from "./organisations/invitation-page/http.ts";
 import type { KeepRoute } from "./route-row.ts";
 import { handleCompareFolders, handlePromoteSecrets } from "./secrets/environments/http.ts";
 import { handleExport, handleImport, handleReadValues, readTextFile } from "./secrets/exchange/http.ts";

@@ -1,14 +1,20 @@
+/**
+ * @module
+ * The page that the link of an invitation opens. Guarantees that it says nothing of an organisation without a valid code,
+ * and that opening it uses nothing up.
+ * Imported by `routes.ts`.
+ */
 import type { HttpResponse } from "@hearth-and-keep/http-service";
-import { assertSameOrigin } from "../access/same-origin.ts";
-import { readAccount } from "../accounts/queries.ts";
-import type { KeepDependencies } from "../dependencies.ts";
-import { requestFailure } from "../failures.ts";
-import { asRequestFailure } from "../problems.ts";
-import type { KeepRequest } from "../route-row.ts";
-import { findActor, htmlResponse, pageOptions, redirectTo } from "../sign-in/http.ts";
-import { renderInvalidInvitationPage, renderInvitationPage } from "../sign-in/pages.ts";
-import { acceptInvitation, readInvitation } from "./accept-invitation.ts";
-import { invitationPath } from "./invitation-code.ts";
+import { assertSameOrigin } from "../../access/same-origin.ts";
+import { readAccount } from "../../accounts/queries.ts";
+import type { KeepDependencies } from "../../dependencies.ts";
+import { requestFailure } from "../../failures.ts";
+import { asRequestFailure } from "../../problems.ts";
+import type { KeepRequest } from "../../route-row.ts";
+import { findActor, htmlResponse, pageOptions, redirectTo } from "../../sign-in/http.ts";
+import { renderInvalidInvitationPage, renderInvitationPage } from "../../sign-in/pages.ts";
+import { acceptInvitation, readInvitation } from "../accept-invitation.ts";
+import { invitationPath } from "../invitation-code.ts";
 
 /** What the link offers, with a button to join, or to sign in first. */
 export async function handleInvitationPage(
