@@ -33,6 +33,7 @@ const lines: readonly Line[] = [
     title:
       "What broke popular clients is accepted: references, images, PDFs, tool search, schemas, unfinished calls",
     paths: [
+      "claims/agents/findings.test.ts",
       "conformance/context-window.model.test.ts",
       `${responses}/item-references.integration.test.ts`,
       `${responses}/history-items.integration.test.ts`,
@@ -44,6 +45,7 @@ const lines: readonly Line[] = [
       "conformance/agents/failed-streams.model.test.ts",
       "apps/hearth/src/images/tool-images.integration.test.ts",
       "apps/hearth/src/images/webp-images.integration.test.ts",
+      `${messages}/messages.model.test.ts`,
       `${messages}/documents.model.test.ts`,
       `${messages}/server-tools.model.test.ts`,
       `${messages}/tool-search.model.test.ts`,
