@@ -1,6 +1,7 @@
 import type { TSchema } from "typebox";
 import { Check } from "typebox/value";
 import type { FieldError } from "./failures.ts";
+import { isObject } from "./is-object.ts";
 
 /** The keywords that the contract's schemas use. */
 type Shape = {
@@ -144,10 +145,6 @@ function typeOf(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "array";
   return Number.isInteger(value) ? "integer" : typeof value;
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeOf(value) === "object";
 }
 
 function errorAt(path: Path, reason: string): FieldError {

@@ -1,7 +1,6 @@
-import { LRUCache } from "lru-cache";
 import type { AuditLog } from "../audit/audit-log.ts";
+import { createRecordLimit } from "../audit/limit-records.ts";
 import type { Actor } from "../authorization/actor.ts";
-import { maxEntries } from "../cache-options.ts";
 import type { RequestFailure } from "../failures.ts";
 
 /** A denied request of a known caller. */
@@ -30,22 +29,16 @@ export function isDenial({ kind }: RequestFailure): boolean {
 }
 
 const maxTargetCharacters = 512;
-const maxPerMinute = 100;
-const maxAccounts = 10_000;
-const minute = 60_000;
 
 /**
  * Records denied requests in the account's audit log, at most 100 per minute and account, so that repeated denials
  * cannot flood the log. The response does not wait for the record and does not depend on its success.
  */
 export function createDenialRecorder(audit: Pick<AuditLog, "recordRead">): (denial: Denial) => void {
-  const counts = new LRUCache<string, { recorded: number }>({ ...maxEntries(maxAccounts), ttl: minute });
+  const mayRecord = createRecordLimit();
   return ({ actor, route, target, reason }) => {
     const { accountId } = actor;
-    const count = counts.get(accountId) ?? { recorded: 0 };
-    if (count.recorded === 0) counts.set(accountId, count);
-    if (count.recorded >= maxPerMinute) return;
-    count.recorded += 1;
+    if (!mayRecord(accountId)) return;
     const shortTarget = target.slice(0, maxTargetCharacters).toWellFormed();
     const event = { type: "denied", route, target: shortTarget, reason } as const;
     audit.recordRead({ accountId, by: actor, event }).catch(() => undefined);

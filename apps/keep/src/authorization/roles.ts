@@ -1,4 +1,4 @@
-/** What a member of an organisation may do in it. Nobody reads a value by a role alone. */
+/** What a member of an organisation may do in it. No role allows reading a value. */
 const rightsOf = {
   owner: ["organisation:read", "organisation:write", "members:read", "members:write", "audit:read"],
   member: ["organisation:read", "members:read"],

@@ -1,9 +1,9 @@
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { compileCacheEnvironment } from "@hearth-and-keep/test-servers";
-import { Client } from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { generateId } from "../generate-id.ts";
+import { asSuperuser } from "../keys/test/tamper-fixtures.ts";
 import { startTestKeep, type TestKeep } from "../test/start-test-keep.ts";
 
 const program = fileURLToPath(new URL("../../bin/keep.js", import.meta.url));
@@ -27,20 +27,14 @@ function runKeep(...args: readonly string[]): Promise<readonly [code: number, ou
   });
 }
 
-async function asSuperuser(text: string): Promise<void> {
-  const client = new Client(keep.databaseUrl);
-  await client.connect();
-  try {
-    await client.query(text);
-  } finally {
-    await client.end();
-  }
+async function runSql(text: string): Promise<void> {
+  await asSuperuser(keep.databaseUrl, (superuser) => superuser.query(text));
 }
 
 /** Puts columns back from the copy of a table. */
 function putBack(table: string, columns: string): Promise<void> {
   const before = columns.replaceAll(/\w+/gu, "old.$&");
-  return asSuperuser(
+  return runSql(
     `UPDATE ${table} SET (${columns}) = ROW(${before}) FROM old_${table} AS old WHERE ${table}.account_id = old.account_id AND ${table}.mac IS DISTINCT FROM old.mac`,
   );
 }
@@ -99,7 +93,7 @@ test("an account that does not exist, or was changed in the database, is reporte
   ]);
   expect(await runKeep("account", "suspend", "no-id")).toEqual([1, expect.stringContaining("not found")]);
   const { accountId } = await addMember();
-  await asSuperuser(`UPDATE account SET is_operator = true WHERE account_id = '${accountId}'`);
+  await runSql(`UPDATE account SET is_operator = true WHERE account_id = '${accountId}'`);
   expect(await runKeep("account", "suspend", accountId)).toEqual([
     1,
     expect.stringContaining("changed outside Keep"),
@@ -112,9 +106,7 @@ test("the verification of the database reports an account that was put back afte
   const { accountId } = await addMember();
   const tables = ["account", "api_token", "token_route", "identity"];
   for (const table of tables)
-    await asSuperuser(
-      `CREATE TABLE old_${table} AS SELECT * FROM ${table} WHERE account_id = '${accountId}'`,
-    );
+    await runSql(`CREATE TABLE old_${table} AS SELECT * FROM ${table} WHERE account_id = '${accountId}'`);
   expect((await runKeep("account", "suspend", accountId))[0]).toBe(0);
   await putBack("account", "status, epoch, mac");
   for (const table of tables.slice(1)) await putBack(table, "mac");

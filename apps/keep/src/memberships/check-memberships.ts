@@ -1,8 +1,8 @@
 /**
  * @module
  * Checks of memberships: every few minutes, one node asks the code-hosting provider whether the people whom nothing but an
- * organization or a team admits are still members, and pauses the accounts of those who are not. Guarantees that nobody is
- * paused for an answer that the provider did not give, unless it has given none for a day.
+ * organization or a team admits are still members, and pauses the accounts of those who are not. Guarantees that no account
+ * is paused for an answer that the provider did not give, unless it has given none for a day.
  * Imported by `background.ts` and `commands/serve.ts`.
  */
 import type { PersonKey } from "../accounts/identity-mac.ts";
@@ -28,7 +28,6 @@ export type MembershipSource = {
   readonly api: URL;
   /** The issuer of identities of this provider. */
   readonly issuer: string;
-  readonly organizations: readonly string[];
   /** Read for every check, because the file may be replaced. Undefined when it cannot be read. */
   readonly readToken: () => Promise<string | undefined>;
 };
@@ -86,14 +85,14 @@ export async function checkMemberships(dependencies: CheckDependencies): Promise
 type CheckResult = { readonly outcome: CheckOutcome; readonly waitSeconds: number };
 
 async function runCheck(errors: unknown[], dependencies: CheckDependencies): Promise<CheckResult> {
-  const { source, signal } = dependencies;
+  const { source, admission, signal } = dependencies;
   const token = await source.readToken();
   if (token === undefined) {
     await checkAccounts(unknownMembers, errors, dependencies);
     return { outcome: "token-unreadable", waitSeconds: 0 };
   }
   const requests = createProviderRequests({ ...source, token, signal });
-  await checkAccounts(await listMembers(source.organizations, requests), errors, dependencies);
+  await checkAccounts(await listMembers(admission.organizations, requests), errors, dependencies);
   return { outcome: requests.failure() ?? "succeeded", waitSeconds: requests.waitSeconds() };
 }
 
@@ -126,7 +125,7 @@ async function checkAccount(
   dependencies: CheckDependencies,
 ): Promise<void> {
   const { database, admission, now, serverKeys } = dependencies;
-  // A row that was changed in the database admits nobody.
+  // A row that was changed in the database does not count.
   const genuine = identities.filter(({ mac, ...identity }) =>
     serverKeys.rowMacs.isGenuine({ identity, epoch }, mac),
   );

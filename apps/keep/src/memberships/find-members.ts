@@ -26,7 +26,7 @@ const maxPages = 500;
 
 /**
  * Lists the members of the organizations and teams, by id. People who are not listed are asked for, because a list is read page
- * by page while it changes; nobody counts as gone unless the lists could be read.
+ * by page while it changes; whoever is missing counts as gone only if all lists could be read.
  */
 export async function listMembers(
   organizations: readonly string[],

@@ -40,7 +40,6 @@ export async function openMembershipSource(
     },
     api,
     issuer: issuerOf(base),
-    organizations: allowedCodeHostingOrgs.map((each) => each.toLowerCase()),
     readToken,
   };
 }

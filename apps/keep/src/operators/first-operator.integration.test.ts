@@ -1,5 +1,5 @@
-import { Client } from "pg";
 import { expect, test } from "vitest";
+import { asSuperuser } from "../keys/test/tamper-fixtures.ts";
 import type { FakeBrowser } from "../test/fake-browser.ts";
 import { startKeepWithProviders } from "../test/start-keep-with-providers.ts";
 import { startTestKeep, type TestKeep } from "../test/start-test-keep.ts";
@@ -40,15 +40,8 @@ async function enterCode({ browser, keep, address = nextAddress() }: Typist, cod
 const isOperator = async (browser: FakeBrowser): Promise<boolean> =>
   (await browser.request("/api/operator/accounts")).status === 200;
 
-async function asSuperuser(keep: TestKeep, text: string): Promise<void> {
-  const client = new Client(keep.databaseUrl);
-  await client.connect();
-  try {
-    await client.query(text);
-  } finally {
-    await client.end();
-  }
-}
+const runSql = ({ databaseUrl }: TestKeep, text: string) =>
+  asSuperuser(databaseUrl, (superuser) => superuser.query(text));
 
 test("the code that is printed at the first start makes one signed-in person the operator, once", {
   timeout: 120_000,
@@ -90,11 +83,11 @@ test("a code expires, and cannot be extended or added in the database", { timeou
   const { keep } = fixture;
   const code = printedCode(keep) ?? "";
   const browser = await fixture.signIn("general", "101");
-  await asSuperuser(keep, "UPDATE operator_code SET expires_at = expires_at + interval '1 hour'");
+  await runSql(keep, "UPDATE operator_code SET expires_at = expires_at + interval '1 hour'");
   expect(await enterCode({ browser, keep }, code)).toBe(403);
-  await asSuperuser(keep, "UPDATE operator_code SET expires_at = now() - interval '1 second'");
+  await runSql(keep, "UPDATE operator_code SET expires_at = now() - interval '1 second'");
   expect(await enterCode({ browser, keep }, code)).toBe(403);
-  await asSuperuser(
+  await runSql(
     keep,
     "INSERT INTO operator_code VALUES (sha256('00000000000000000000'), now() + interval '1 hour')",
   );

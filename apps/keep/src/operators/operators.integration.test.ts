@@ -1,8 +1,8 @@
 import type { OperatorAccount, Problem } from "@hearth-and-keep/vault-contract";
-import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { addSession } from "../access/test/fixture.ts";
 import { changeOperator } from "../accounts/suspend-account.ts";
+import { asSuperuser } from "../keys/test/tamper-fixtures.ts";
 import { createFakeBrowser, type FakeBrowser, readAs } from "../test/fake-browser.ts";
 import { type KeepWithProviders, startKeepWithProviders } from "../test/start-keep-with-providers.ts";
 import type { TestKeep } from "../test/start-test-keep.ts";
@@ -57,15 +57,8 @@ async function readEvents(browser: FakeBrowser, query: string): Promise<readonly
   return page.items.map(({ body }) => body);
 }
 
-async function asSuperuser(text: string, values: readonly unknown[] = []) {
-  const client = new Client(fixture.keep.databaseUrl);
-  await client.connect();
-  try {
-    return (await client.query(text, [...values])).rows;
-  } finally {
-    await client.end();
-  }
-}
+const runSql = (text: string, values: readonly unknown[] = []) =>
+  asSuperuser(fixture.keep.databaseUrl, async (superuser) => (await superuser.query(text, [...values])).rows);
 
 test("an operator lists accounts with their identities, page by page; others are refused", async () => {
   const operator = await startOperator();
@@ -194,11 +187,11 @@ describe("whoever can write to the database", () => {
     const operator = await startOperator();
     const member = await startMember();
     const path = `${accountsPath}/${member.accountId}`;
-    const [before] = await asSuperuser("SELECT status, epoch, mac FROM account WHERE account_id = $1", [
+    const [before] = await runSql("SELECT status, epoch, mac FROM account WHERE account_id = $1", [
       member.accountId,
     ]);
     expect((await post(operator, `${path}/suspend?wait=all`)).status).toBe(200);
-    const [after] = await asSuperuser("SELECT status, epoch, mac FROM account WHERE account_id = $1", [
+    const [after] = await runSql("SELECT status, epoch, mac FROM account WHERE account_id = $1", [
       member.accountId,
     ]);
     const forgeries = [
@@ -209,13 +202,13 @@ describe("whoever can write to the database", () => {
     ];
     const put = "UPDATE account SET status = $2, epoch = $3, mac = $4 WHERE account_id = $1";
     for (const { status, epoch, mac } of forgeries) {
-      await asSuperuser(put, [member.accountId, status, epoch, mac]);
+      await runSql(put, [member.accountId, status, epoch, mac]);
       expect(await Promise.all([member.useToken(fixture.keep), member.useToken(other)])).toEqual([401, 401]);
       await expect(fixture.signIn("general", "101")).rejects.toThrow("Keep returned 500");
       // A hash that belongs to no valid token is remembered for a second.
       await new Promise((resolve) => setTimeout(resolve, 1100));
     }
-    await asSuperuser(put, [member.accountId, after.status, after.epoch, after.mac]);
+    await runSql(put, [member.accountId, after.status, after.epoch, after.mac]);
     expect((await post(operator, `${path}/resume?wait=all`)).status).toBe(200);
     await expect.poll(() => member.useToken(other), seldom).toBe(200);
   });
@@ -223,9 +216,9 @@ describe("whoever can write to the database", () => {
   test("cannot add an operator", async () => {
     const member = await startMember();
     const set = "UPDATE account SET is_operator = $2 WHERE account_id = $1";
-    await asSuperuser(set, [member.accountId, true]);
+    await runSql(set, [member.accountId, true]);
     expect((await member.browser.request(accountsPath)).status).toBe(401);
-    await asSuperuser(set, [member.accountId, false]);
+    await runSql(set, [member.accountId, false]);
     expect((await member.browser.request(accountsPath)).status).toBe(403);
     expect(await member.browser.isSignedIn()).toBe(true);
   });

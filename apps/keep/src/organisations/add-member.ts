@@ -4,7 +4,6 @@ import type { Database } from "../database/open-database.ts";
 import type { Transaction } from "../database/transaction.ts";
 import { requestFailure } from "../failures.ts";
 import { lockEpoch } from "../keys/row-integrity/account-epoch.ts";
-import { listMemberRows } from "../keys/row-integrity/queries.ts";
 import type { ServerKeys } from "../keys/server-keys.ts";
 import { countMembers, insertMember, lockMemberships, type MemberRef, readDisplayNames } from "./queries.ts";
 
@@ -32,13 +31,11 @@ export async function addMember(
   // Deleting an account takes the same lock, so that it leaves no membership behind.
   if (!(await readDisplayNames(database, [personId])).has(personId))
     throw requestFailure({ kind: "unauthenticated" });
-  const members = await listMemberRows(transaction, accountId);
-  if (members.some((member) => member.personId === personId)) {
+  const member = { accountId, personId, role };
+  if (!(await insertMember(transaction, { ...member, mac: rowMacs.compute({ member, epoch }) }))) {
     const reason = "You are a member of this organisation already";
     throw requestFailure({ kind: "conflict", reason });
   }
-  const member = { accountId, personId, role };
-  await insertMember(transaction, { ...member, mac: rowMacs.compute({ member, epoch }) });
   audit.record(transaction, { accountId, by, event: { type: "member-added", person: personId, role } });
 }
 

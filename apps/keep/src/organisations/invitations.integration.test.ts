@@ -1,6 +1,6 @@
 import type { Invitation, IssuedInvitation, Organisation } from "@hearth-and-keep/vault-contract";
-import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { asSuperuser } from "../keys/test/tamper-fixtures.ts";
 import { createFakeBrowser, type FakeBrowser, readAs } from "../test/fake-browser.ts";
 import { type KeepWithProviders, startKeepWithProviders } from "../test/start-keep-with-providers.ts";
 import { startTestKeep, type TestKeep } from "../test/start-test-keep.ts";
@@ -8,15 +8,8 @@ import { addTeammate, createTeam, invite, type Teammate } from "./test/start-tea
 
 const unlimited = { readsPerMinute: "1000000", writesPerMinute: "1000000" };
 
-async function changeInvitations(databaseUrl: string, text: string) {
-  const client = new Client(databaseUrl);
-  await client.connect();
-  try {
-    return (await client.query(text)).rows;
-  } finally {
-    await client.end();
-  }
-}
+const changeInvitations = (databaseUrl: string, text: string) =>
+  asSuperuser(databaseUrl, async (superuser) => (await superuser.query(text)).rows);
 
 const accept = async (person: Teammate, code: string): Promise<number> =>
   (await person.send("POST", "/api/invitations/accept", { code })).status;

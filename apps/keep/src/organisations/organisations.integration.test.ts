@@ -1,10 +1,10 @@
 import { Hidden } from "@hearth-and-keep/logging";
 import type { Account, Member, Organisation } from "@hearth-and-keep/vault-contract";
-import { Client } from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { resumeAccount, suspendAccount } from "../accounts/suspend-account.ts";
 import { verifyDatabase } from "../commands/verify-audit.ts";
 import { readKeys } from "../keys/key-encryption-key.ts";
+import { asSuperuser } from "../keys/test/tamper-fixtures.ts";
 import { startTestKeep, type TestKeep } from "../test/start-test-keep.ts";
 import { addTeammate, createTeam, invite, join, type Teammate } from "./test/start-team.ts";
 
@@ -14,15 +14,8 @@ beforeAll(async () => {
 });
 afterAll(() => keep[Symbol.asyncDispose]());
 
-async function asSuperuser(text: string, values: readonly unknown[] = []) {
-  const client = new Client(keep.databaseUrl);
-  await client.connect();
-  try {
-    return (await client.query(text, [...values])).rows;
-  } finally {
-    await client.end();
-  }
-}
+const runSql = (text: string, values: readonly unknown[] = []) =>
+  asSuperuser(keep.databaseUrl, async (superuser) => (await superuser.query(text, [...values])).rows);
 
 const idOf = (team: string): string => team.split("/").at(-1) ?? "";
 
@@ -129,7 +122,7 @@ test("an account is not deleted while it is the last owner of an organisation, a
   expect(await listMembers(owner, team)).toHaveLength(2);
   expect(await remove(other, await nameOf(other))).toBe(204);
   expect(await listMembers(owner, team)).toMatchObject([{ person_id: owner.accountId }]);
-  const routes = await asSuperuser("SELECT FROM member_route WHERE person_id = $1", [other.accountId]);
+  const routes = await runSql("SELECT FROM member_route WHERE person_id = $1", [other.accountId]);
   expect(routes).toHaveLength(0);
 });
 
@@ -146,7 +139,7 @@ test("deleting an organisation needs its name, and leaves its members as they we
     (await addTeammate(keep).then((late) => late.send("POST", "/api/invitations/accept", { code }))).status,
   ).toBe(404);
   for (const table of ["member", "member_route", "invitation"])
-    expect(await asSuperuser(`SELECT FROM ${table} WHERE account_id = $1`, [idOf(team)])).toEqual([]);
+    expect(await runSql(`SELECT FROM ${table} WHERE account_id = $1`, [idOf(team)])).toEqual([]);
 });
 
 test("a suspended organisation opens for nobody until it is resumed", async () => {
@@ -176,8 +169,8 @@ test("whoever can write to the database becomes no member, keeps no role, and is
     return lines;
   };
   // An inserted row with the MAC of another member.
-  const [member] = await asSuperuser(select, [id, other.accountId]);
-  await asSuperuser("INSERT INTO member (person_id, account_id, role, mac) VALUES ($2, $1, $3, $4)", [
+  const [member] = await runSql(select, [id, other.accountId]);
+  await runSql("INSERT INTO member (person_id, account_id, role, mac) VALUES ($2, $1, $3, $4)", [
     id,
     outsider.accountId,
     member.role,
@@ -185,16 +178,16 @@ test("whoever can write to the database becomes no member, keeps no role, and is
   ]);
   expect((await outsider.send("GET", team)).status).toBe(404);
   // A higher role.
-  await asSuperuser(put, [id, other.accountId, "owner", member.mac]);
+  await runSql(put, [id, other.accountId, "owner", member.mac]);
   expect((await other.send("GET", team)).status).toBe(404);
-  await asSuperuser(put, [id, other.accountId, member.role, member.mac]);
+  await runSql(put, [id, other.accountId, member.role, member.mac]);
   expect((await other.send("GET", team)).status).toBe(200);
   // The row from before a demotion.
   expect((await owner.send("PATCH", memberOf(other), { role: "owner" })).status).toBe(204);
-  const [before] = await asSuperuser(select, [id, other.accountId]);
+  const [before] = await runSql(select, [id, other.accountId]);
   expect((await owner.send("PATCH", memberOf(other), { role: "member" })).status).toBe(204);
-  const [after] = await asSuperuser(select, [id, other.accountId]);
-  await asSuperuser(put, [id, other.accountId, before.role, before.mac]);
+  const [after] = await runSql(select, [id, other.accountId]);
+  await runSql(put, [id, other.accountId, before.role, before.mac]);
   expect((await other.send("GET", team)).status).toBe(404);
   const reported = await findings();
   expect(reported).toContainEqual(
@@ -203,12 +196,12 @@ test("whoever can write to the database becomes no member, keeps no role, and is
   expect(reported).toContainEqual(
     expect.stringContaining(`member ${other.accountId} of ${id} is not genuine`),
   );
-  await asSuperuser(put, [id, other.accountId, after.role, after.mac]);
-  await asSuperuser("DELETE FROM member WHERE account_id = $1 AND person_id = $2", [id, outsider.accountId]);
+  await runSql(put, [id, other.accountId, after.role, after.mac]);
+  await runSql("DELETE FROM member WHERE account_id = $1 AND person_id = $2", [id, outsider.accountId]);
   expect((await other.send("GET", team)).status).toBe(200);
   // A person's account is no organisation, whatever the database says.
-  await asSuperuser("UPDATE account SET kind = 'person' WHERE account_id = $1", [id]);
+  await runSql("UPDATE account SET kind = 'person' WHERE account_id = $1", [id]);
   expect((await owner.send("GET", team)).status).toBe(404);
-  await asSuperuser("UPDATE account SET kind = 'organisation' WHERE account_id = $1", [id]);
+  await runSql("UPDATE account SET kind = 'organisation' WHERE account_id = $1", [id]);
   expect((await owner.send("GET", team)).status).toBe(200);
 });

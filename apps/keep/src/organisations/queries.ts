@@ -1,6 +1,11 @@
 import type { Database } from "../database/open-database.ts";
 import type { Transaction } from "../database/transaction.ts";
-import type { Signed } from "../keys/row-integrity/queries.ts";
+import {
+  type JoinedAccount,
+  joinedAccountColumns,
+  type Signed,
+  splitAccount,
+} from "../keys/row-integrity/queries.ts";
 import type { AccountRow, InvitationRow, MemberRow } from "../keys/row-integrity/row-macs.ts";
 
 export type MemberRef = Pick<MemberRow, "accountId" | "personId">;
@@ -12,8 +17,7 @@ export type StoredMember = Signed<MemberRow> & {
   readonly account: Signed<AccountRow>;
 };
 
-type FoundMemberRow = Pick<StoredMember, "role" | "mac" | "name" | "createdAt"> &
-  Omit<AccountRow, "accountId"> & { readonly accountMac: Buffer | null };
+type FoundMemberRow = Pick<StoredMember, "role" | "mac" | "name" | "createdAt"> & JoinedAccount;
 
 export async function findMember(
   database: Pick<Database, "queryInAccount">,
@@ -22,13 +26,12 @@ export async function findMember(
   const [row] = await database.queryInAccount<FoundMemberRow>(accountId, {
     name: "find-member",
     connection: "system",
-    text: `SELECT role, member.mac, account.display_name AS name, account.created_at AS "createdAt", account.kind, account.status, account.is_operator AS "isOperator", account.epoch, account.mac AS "accountMac" FROM member JOIN account USING (account_id) WHERE account_id = entered.account::uuid AND person_id = $2 AND account.status = 'active'`,
+    text: `SELECT role, member.mac, account.display_name AS name, account.created_at AS "createdAt", ${joinedAccountColumns} FROM member JOIN account USING (account_id) WHERE account_id = entered.account::uuid AND person_id = $2 AND account.status = 'active'`,
     values: [personId],
   });
   if (row === undefined) return undefined;
-  const { kind, status, isOperator, epoch, accountMac, ...member } = row;
-  const account = { accountId, kind, status, isOperator, epoch, mac: accountMac };
-  return { ...member, accountId, personId, account };
+  const { account, rest } = splitAccount(accountId, row);
+  return { ...rest, accountId, personId, account };
 }
 
 /** Ids of the organisations that a person may be a member of, in order of creation. */
@@ -70,18 +73,21 @@ export async function readDisplayNames(
   return new Map(rows.map(({ id, name }) => [id, name]));
 }
 
+/** False when the person is a member already. */
 export async function insertMember(
   transaction: Transaction,
   { accountId, personId, role, mac }: Signed<MemberRow>,
-): Promise<void> {
-  await transaction.query({
-    text: "INSERT INTO member (person_id, account_id, role, mac) VALUES ($1, $2, $3, $4)",
+): Promise<boolean> {
+  const inserted = await transaction.query({
+    text: "INSERT INTO member (person_id, account_id, role, mac) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING RETURNING person_id",
     values: [personId, accountId, role, mac],
   });
+  if (inserted.length === 0) return false;
   await transaction.query({
     text: "INSERT INTO member_route (person_id, account_id) VALUES ($1, $2) ON CONFLICT DO NOTHING",
     values: [personId, accountId],
   });
+  return true;
 }
 
 export async function updateMemberRole(
@@ -215,7 +221,7 @@ export type StoredInvitation = Signed<InvitationRow> & {
 
 type FoundInvitationRow = Omit<Signed<InvitationRow>, "accountId" | "secretHash"> &
   Pick<StoredInvitation, "name"> &
-  Omit<AccountRow, "accountId"> & { readonly accountMac: Buffer | null };
+  JoinedAccount;
 
 export async function findInvitation(
   database: Pick<Database, "queryInAccount">,
@@ -224,11 +230,10 @@ export async function findInvitation(
   const [row] = await database.queryInAccount<FoundInvitationRow>(accountId, {
     name: "find-invitation",
     connection: "system",
-    text: `SELECT invitation.id, role, identity, invited_by AS "invitedBy", expires_at AS "expiresAt", invitation.mac, account.display_name AS name, account.kind, account.status, account.is_operator AS "isOperator", account.epoch, account.mac AS "accountMac" FROM invitation JOIN account USING (account_id) WHERE account_id = entered.account::uuid AND secret_hash = $2 AND expires_at > now() AND account.status = 'active'`,
+    text: `SELECT invitation.id, role, identity, invited_by AS "invitedBy", expires_at AS "expiresAt", invitation.mac, account.display_name AS name, ${joinedAccountColumns} FROM invitation JOIN account USING (account_id) WHERE account_id = entered.account::uuid AND secret_hash = $2 AND expires_at > now() AND account.status = 'active'`,
     values: [secretHash],
   });
   if (row === undefined) return undefined;
-  const { kind, status, isOperator, epoch, accountMac, ...invitation } = row;
-  const account = { accountId, kind, status, isOperator, epoch, mac: accountMac };
-  return { ...invitation, accountId, secretHash, account };
+  const { account, rest } = splitAccount(accountId, row);
+  return { ...rest, accountId, secretHash, account };
 }

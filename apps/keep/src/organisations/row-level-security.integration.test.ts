@@ -1,6 +1,6 @@
 import { recordFigure } from "@hearth-and-keep/figures";
-import { Client } from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { asSuperuser } from "../keys/test/tamper-fixtures.ts";
 import { startTestKeep, type TestKeep } from "../test/start-test-keep.ts";
 import { addTeammate, createTeam, invite, join } from "./test/start-team.ts";
 
@@ -44,25 +44,21 @@ async function addFilledOrganisation(): Promise<string> {
 type Table = { readonly name: string; readonly isGuarded: boolean; readonly others: number };
 
 /** Every table with rows of accounts, and how many rows of the other organisation it has, as a superuser sees them. */
-async function listTables(): Promise<readonly Table[]> {
-  const client = new Client(keep.databaseUrl);
-  await client.connect();
-  try {
-    const { rows } = await client.query<{ name: string; isGuarded: boolean }>(
+function listTables(): Promise<readonly Table[]> {
+  return asSuperuser(keep.databaseUrl, async (superuser) => {
+    const { rows } = await superuser.query<{ name: string; isGuarded: boolean }>(
       `SELECT relname AS name, relrowsecurity AS "isGuarded" FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid AND attname = 'account_id' WHERE relkind IN ('r', 'p') AND NOT relispartition AND relnamespace = 'public'::regnamespace ORDER BY relname`,
     );
     const tables: Table[] = [];
     for (const row of rows) {
-      const counted = await client.query<{ others: number }>(
+      const counted = await superuser.query<{ others: number }>(
         `SELECT count(*)::integer AS others FROM ${row.name} WHERE account_id = $1`,
         [other],
       );
       tables.push({ ...row, others: counted.rows[0]?.others ?? 0 });
     }
     return tables;
-  } finally {
-    await client.end();
-  }
+  });
 }
 
 /** As the application's role in one account, without any check of the application. */

@@ -1,6 +1,11 @@
 import type { Database } from "../database/open-database.ts";
 import type { Transaction } from "../database/transaction.ts";
-import type { Signed } from "../keys/row-integrity/queries.ts";
+import {
+  type JoinedAccount,
+  joinedAccountColumns,
+  type Signed,
+  splitAccount,
+} from "../keys/row-integrity/queries.ts";
 import type { AccountRow, SessionRow } from "../keys/row-integrity/row-macs.ts";
 import type { ProviderKind } from "./identity-provider.ts";
 
@@ -137,7 +142,7 @@ type FoundSessionRow = Pick<
   StoredSession,
   "identityId" | "authenticatedAt" | "absoluteUntil" | "mac" | "now" | "wasSeenRecently"
 > &
-  Pick<AccountRow, "kind" | "status" | "isOperator" | "epoch"> & { readonly accountMac: Buffer | null };
+  JoinedAccount;
 
 /**
  * Finds the account by the hash, then the session in it. Two statements, so that accounts can be on different servers. The
@@ -157,13 +162,12 @@ export async function findSession(
   const [row] = await database.queryInAccount<FoundSessionRow>(accountId, {
     name: "find-session",
     connection: "system",
-    text: `SELECT identity_id AS "identityId", authenticated_at AS "authenticatedAt", absolute_until AS "absoluteUntil", session.mac, now() AS now, last_seen_at > now() - interval '1 minute' AS "wasSeenRecently", account.kind, account.status, account.is_operator AS "isOperator", account.epoch, account.mac AS "accountMac" FROM session JOIN account USING (account_id) WHERE account_id = entered.account::uuid AND session.id = $2 AND session_hash = $3 AND ended_at IS NULL AND idle_until > now() AND absolute_until > now() AND account.status = 'active'`,
+    text: `SELECT identity_id AS "identityId", authenticated_at AS "authenticatedAt", absolute_until AS "absoluteUntil", session.mac, now() AS now, last_seen_at > now() - interval '1 minute' AS "wasSeenRecently", ${joinedAccountColumns} FROM session JOIN account USING (account_id) WHERE account_id = entered.account::uuid AND session.id = $2 AND session_hash = $3 AND ended_at IS NULL AND idle_until > now() AND absolute_until > now() AND account.status = 'active'`,
     values: [id, sessionHash],
   });
   if (row === undefined) return undefined;
-  const { kind, status, isOperator, epoch, accountMac, ...session } = row;
-  const account = { accountId, kind, status, isOperator, epoch, mac: accountMac };
-  return { ...session, accountId, id, sessionHash, account };
+  const { account, rest } = splitAccount(accountId, row);
+  return { ...rest, accountId, id, sessionHash, account };
 }
 
 /** Those of the hashes that belong to a session. */

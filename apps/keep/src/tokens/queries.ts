@@ -1,6 +1,11 @@
 import type { Database } from "../database/open-database.ts";
 import type { Transaction } from "../database/transaction.ts";
-import type { Signed } from "../keys/row-integrity/queries.ts";
+import {
+  type JoinedAccount,
+  joinedAccountColumns,
+  type Signed,
+  splitAccount,
+} from "../keys/row-integrity/queries.ts";
 import type { AccountRow, TokenRouteRow } from "../keys/row-integrity/row-macs.ts";
 
 /** A token's grant as stored; null means unrestricted. */
@@ -48,23 +53,15 @@ export async function findToken(
     ...queryTimeout,
     name: "find-token",
     connection: "system",
-    text: `SELECT token.id, ${grantColumns}, parent_id AS "parentId", token.mac, account.kind, account.status, account.is_operator AS "isOperator", account.epoch, account.mac AS "accountMac" FROM api_token AS token JOIN account USING (account_id) WHERE account_id = entered.account::uuid AND token.id = $2 AND token.revoked_at IS NULL AND account.status = 'active'`,
+    text: `SELECT token.id, ${grantColumns}, parent_id AS "parentId", token.mac, ${joinedAccountColumns} FROM api_token AS token JOIN account USING (account_id) WHERE account_id = entered.account::uuid AND token.id = $2 AND token.revoked_at IS NULL AND account.status = 'active'`,
     values: [tokenId],
   });
   if (row === undefined) return undefined;
-  const { kind, status, isOperator, epoch, accountMac, ...token } = row;
-  return {
-    ...token,
-    accountId,
-    validUntil,
-    routeMac,
-    account: { accountId, kind, status, isOperator, epoch, mac: accountMac },
-  };
+  const { account, rest } = splitAccount(accountId, row);
+  return { ...rest, accountId, validUntil, routeMac, account };
 }
 
-type FoundTokenRow = StoredGrant &
-  Pick<StoredToken, "id" | "parentId" | "mac"> &
-  Pick<AccountRow, "kind" | "status" | "isOperator" | "epoch"> & { readonly accountMac: Buffer | null };
+type FoundTokenRow = StoredGrant & Pick<StoredToken, "id" | "parentId" | "mac"> & JoinedAccount;
 
 /** Those of the hashes that belong to a token. */
 export async function findStoredTokens(

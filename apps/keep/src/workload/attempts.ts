@@ -1,6 +1,5 @@
-import { LRUCache } from "lru-cache";
 import type { AuditLog } from "../audit/audit-log.ts";
-import { maxEntries } from "../cache-options.ts";
+import { createRecordLimit } from "../audit/limit-records.ts";
 import type { Database } from "../database/open-database.ts";
 import type { Transaction } from "../database/transaction.ts";
 import { generateId } from "../generate-id.ts";
@@ -10,10 +9,11 @@ import {
   type ExchangeAttempt,
   insertAttempt,
   listAttempts,
+  listClaims,
   listNamedClaims,
 } from "./queries.ts";
 import type { SubjectToken } from "./subject-token.ts";
-import type { TokenCriteria } from "./trust-rule.ts";
+import type { TokenCriteria, TrustRule } from "./trust-rule.ts";
 
 /** Claims that rules usually name. Others are kept if a rule of the account names them. */
 const usualClaims = [
@@ -54,10 +54,6 @@ type RefusedAttempt = {
 
 export type RecordAttempt = (attempt: RefusedAttempt) => Promise<void>;
 
-const maxPerMinute = 100;
-const maxAccounts = 10_000;
-const minute = 60_000;
-
 /**
  * Records refused tokens of existing accounts, at most 100 per minute and account: anybody can present a token that names
  * an account.
@@ -66,14 +62,11 @@ export function createRefusalRecorder(
   database: Pick<Database, "inAccount">,
   audit: Pick<AuditLog, "record">,
 ): RecordAttempt {
-  const counts = new LRUCache<string, { recorded: number }>({ ...maxEntries(maxAccounts), ttl: minute });
+  const mayRecord = createRecordLimit();
   return async ({ accountId, token, address, isVerified, reason }) => {
-    const count = counts.get(accountId) ?? { recorded: 0 };
-    if (count.recorded === 0) counts.set(accountId, count);
-    if (count.recorded >= maxPerMinute) return;
-    count.recorded += 1;
+    if (!mayRecord(accountId)) return;
     await database.inAccount(accountId, async (transaction) => {
-      const attempt = await describeAttempt(transaction, accountId, token);
+      const attempt = describeAttempt(token, await listNamedClaims(transaction, accountId));
       const refusal = { ...attempt, isVerified, reason, ruleId: null, tokenId: null };
       if (!(await insertAttempt(transaction, accountId, refusal))) return;
       const { issuer, subject } = attempt;
@@ -93,15 +86,17 @@ export function createRefusalRecorder(
 type AcceptedAttempt = {
   readonly accountId: string;
   readonly token: SubjectToken;
+  /** Of the account; they may name claims that are kept. */
+  readonly rules: readonly Pick<TrustRule, "conditions">[];
   readonly ruleId: string;
   readonly tokenId: string;
 };
 
 export async function recordAcceptance(
   transaction: Transaction,
-  { accountId, token, ruleId, tokenId }: AcceptedAttempt,
+  { accountId, token, rules, ruleId, tokenId }: AcceptedAttempt,
 ): Promise<void> {
-  const attempt = await describeAttempt(transaction, accountId, token);
+  const attempt = describeAttempt(token, listClaims(rules));
   await insertAttempt(transaction, accountId, {
     ...attempt,
     isVerified: true,
@@ -111,12 +106,10 @@ export async function recordAcceptance(
   });
 }
 
-async function describeAttempt(
-  transaction: Transaction,
-  accountId: string,
+function describeAttempt(
   { claims }: SubjectToken,
-): Promise<Pick<ExchangeAttempt, "id" | "issuer" | "subject" | "claims">> {
-  const named = await listNamedClaims(transaction, accountId);
+  named: readonly string[],
+): Pick<ExchangeAttempt, "id" | "issuer" | "subject" | "claims"> {
   return {
     id: generateId(),
     issuer: toLine(claimOf(claims, "iss")),

@@ -196,7 +196,8 @@ async function issueInTransaction(
   const { rowMacs } = serverKeys;
   const epoch = await lockEpochIfActive(transaction, accountId, rowMacs);
   if (epoch === undefined) throw new RefusedExchange("account-not-active");
-  const matching = (await listTrustRules(transaction, accountId)).filter(
+  const rules = await listTrustRules(transaction, accountId);
+  const matching = rules.filter(
     (rule) =>
       keySources.has(rule.jwks) &&
       findMismatches(rule, token.claims).length === 0 &&
@@ -214,7 +215,7 @@ async function issueInTransaction(
   const by = { kind: "trust-rule", id: rule.id, address: request.address } as const;
   const creation = { accountId, parentId: rule.id, spec, by, epoch, subjectToken: { issuer, subject } };
   const { id, value } = await addToken(transaction, creation, { audit, serverKeys });
-  await recordAcceptance(transaction, { accountId, token, ruleId: rule.id, tokenId: id });
+  await recordAcceptance(transaction, { accountId, token, rules, ruleId: rule.id, tokenId: id });
   return { value, scopes: spec.scopes, lifetimeSeconds: rule.lifetimeSeconds };
 }
 

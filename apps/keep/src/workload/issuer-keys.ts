@@ -2,6 +2,7 @@ import { parseBoundedJson } from "@hearth-and-keep/bounded-json";
 import { type Outbound, OutboundError } from "@hearth-and-keep/outbound-http";
 import { LRUCache } from "lru-cache";
 import { maxEntries } from "../cache-options.ts";
+import { isObject } from "../is-object.ts";
 import { type PublicKey, readPublicKeys } from "./public-keys.ts";
 
 /** Public keys of issuers, from their discovery documents. */
@@ -90,8 +91,4 @@ async function fetchJson(url: URL, referrer: URL, outbound: Pick<Outbound, "requ
     if (error instanceof OutboundError || signal.aborted) return undefined;
     throw error;
   }
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

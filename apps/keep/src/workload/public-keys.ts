@@ -1,3 +1,4 @@
+import { isObject } from "../is-object.ts";
 import type { SigningKeyRef, SubjectToken } from "./subject-token.ts";
 
 /** A public key as a JSON Web Key, with the members that verification needs. */
@@ -25,13 +26,11 @@ export function readPublicKeys(entries: unknown): readonly PublicKey[] | undefin
 }
 
 function readPublicKey(entry: unknown): readonly PublicKey[] {
-  if (typeof entry !== "object" || entry === null) return [];
-  // An object, of which only own strings are used.
-  const members = entry as Readonly<Record<string, unknown>>;
-  const { kid, kty } = members;
+  if (!isObject(entry)) return [];
+  const { kid, kty } = entry;
   if (typeof kid !== "string" || typeof kty !== "string") return [];
-  const others = optionalMembers.filter((name) => typeof members[name] === "string");
-  return [{ kid, kty, ...Object.fromEntries(others.map((name) => [name, members[name]])) }];
+  const others = optionalMembers.filter((name) => typeof entry[name] === "string");
+  return [{ kid, kty, ...Object.fromEntries(others.map((name) => [name, entry[name]])) }];
 }
 
 const fittingKeys = {

@@ -1,6 +1,12 @@
 import type { Database } from "../database/open-database.ts";
 import type { Transaction } from "../database/transaction.ts";
-import { type Signed, trustRuleColumns } from "../keys/row-integrity/queries.ts";
+import {
+  type JoinedAccount,
+  joinedAccountColumns,
+  type Signed,
+  splitAccount,
+  trustRuleColumns,
+} from "../keys/row-integrity/queries.ts";
 import type { AccountRow } from "../keys/row-integrity/row-macs.ts";
 import type { TokenUse } from "./subject-token.ts";
 import type { ClaimCondition, TrustRule } from "./trust-rule.ts";
@@ -34,17 +40,16 @@ export async function listRulesOfIssuer(
   accountId: string,
   issuer: string,
 ): Promise<readonly RuleOfActiveAccount[]> {
-  type Row = TrustRule &
-    Pick<AccountRow, "kind" | "status" | "isOperator" | "epoch"> & { readonly accountMac: Buffer | null };
+  type Row = TrustRule & JoinedAccount;
   const rows = await database.queryInAccount<Row>(accountId, {
     connection: "system",
-    text: `SELECT rule.*, account.kind, account.status, account.is_operator AS "isOperator", account.epoch, account.mac AS "accountMac" FROM account JOIN LATERAL (SELECT ${ruleColumns} FROM trust_rule WHERE trust_rule.account_id = entered.account::uuid AND issuer = $2) AS rule ON true WHERE account.account_id = entered.account::uuid AND account.status = 'active' ORDER BY rule.id LIMIT 100`,
+    text: `SELECT rule.*, ${joinedAccountColumns} FROM account JOIN LATERAL (SELECT ${ruleColumns} FROM trust_rule WHERE trust_rule.account_id = entered.account::uuid AND issuer = $2) AS rule ON true WHERE account.account_id = entered.account::uuid AND account.status = 'active' ORDER BY rule.id LIMIT 100`,
     values: [issuer],
   });
-  return rows.map(({ kind, status, isOperator, epoch, accountMac, ...rule }) => ({
-    ...rule,
-    account: { accountId, kind, status, isOperator, epoch, mac: accountMac },
-  }));
+  return rows.map((row) => {
+    const { account, rest } = splitAccount<Row>(accountId, row);
+    return { ...rest, account };
+  });
 }
 
 export async function insertTrustRule(
@@ -52,42 +57,33 @@ export async function insertTrustRule(
   rule: Omit<TrustRule, "createdAt" | "changedAt">,
 ): Promise<void> {
   await transaction.query({
-    text: "INSERT INTO trust_rule (id, account_id, name, provider, issuer, conditions, jwks, scopes, vault_ids, paths, lifetime_seconds, created_by, mac) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
-    values: [
-      rule.id,
-      rule.accountId,
-      rule.name,
-      rule.provider,
-      rule.issuer,
-      JSON.stringify(rule.conditions),
-      rule.jwks,
-      rule.scopes,
-      rule.vaultIds,
-      rule.paths,
-      rule.lifetimeSeconds,
-      rule.createdBy,
-      rule.mac,
-    ],
+    text: "INSERT INTO trust_rule (id, account_id, name, provider, issuer, conditions, jwks, scopes, vault_ids, paths, lifetime_seconds, mac, created_by) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
+    values: [...storedValues(rule), rule.createdBy],
   });
+}
+
+/** What a rule is inserted and updated with, in this order. */
+function storedValues(rule: Omit<TrustRule, "createdAt" | "createdBy" | "changedAt">): unknown[] {
+  return [
+    rule.id,
+    rule.accountId,
+    rule.name,
+    rule.provider,
+    rule.issuer,
+    JSON.stringify(rule.conditions),
+    rule.jwks,
+    rule.scopes,
+    rule.vaultIds,
+    rule.paths,
+    rule.lifetimeSeconds,
+    rule.mac,
+  ];
 }
 
 export async function updateTrustRule(transaction: Transaction, rule: TrustRule): Promise<void> {
   await transaction.query({
     text: "UPDATE trust_rule SET name = $3, provider = $4, issuer = $5, conditions = $6, jwks = $7, scopes = $8, vault_ids = $9, paths = $10, lifetime_seconds = $11, mac = $12, changed_at = now() WHERE id = $1 AND account_id = $2",
-    values: [
-      rule.id,
-      rule.accountId,
-      rule.name,
-      rule.provider,
-      rule.issuer,
-      JSON.stringify(rule.conditions),
-      rule.jwks,
-      rule.scopes,
-      rule.vaultIds,
-      rule.paths,
-      rule.lifetimeSeconds,
-      rule.mac,
-    ],
+    values: storedValues(rule),
   });
 }
 
@@ -182,5 +178,9 @@ export async function listNamedClaims(
     text: "SELECT conditions FROM trust_rule WHERE account_id = $1 LIMIT 100",
     values: [accountId],
   });
+  return listClaims(rules);
+}
+
+export function listClaims(rules: readonly Pick<TrustRule, "conditions">[]): readonly string[] {
   return rules.flatMap(({ conditions }) => conditions.map(({ claim }) => claim));
 }

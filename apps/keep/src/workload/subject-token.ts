@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { parseBoundedJson } from "@hearth-and-keep/bounded-json";
 import { isId } from "../generate-id.ts";
+import { isObject } from "../is-object.ts";
 import { hasRepeatedMember } from "./has-repeated-member.ts";
 import { type Claims, claimOf } from "./match-rule.ts";
 import { audienceOf } from "./trust-rule.ts";
@@ -34,9 +35,7 @@ function parseObject(segment: string): Claims | undefined {
   if (bytes.toString("base64url") !== segment) return undefined;
   const json = bytes.toString("utf8");
   const value = parseBoundedJson(json);
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
-  // An object that JSON.parse returned.
-  return hasRepeatedMember(json) ? undefined : (value as Claims);
+  return isObject(value) && !hasRepeatedMember(json) ? value : undefined;
 }
 
 /** The account that the only audience names; undefined for any other audience. */

@@ -1,12 +1,12 @@
 import { Hidden } from "@hearth-and-keep/logging";
 import { makeWorkloadKey } from "@hearth-and-keep/test-servers";
 import type { ApiToken, ExchangeAttempts, Problem, TrustRule } from "@hearth-and-keep/vault-contract";
-import { Client } from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { addSession } from "../access/test/fixture.ts";
 import { resumeAccount, suspendAccount } from "../accounts/suspend-account.ts";
 import { verifyDatabase } from "../commands/verify-audit.ts";
 import { readKeys } from "../keys/key-encryption-key.ts";
+import { asSuperuser } from "../keys/test/tamper-fixtures.ts";
 import { readAs } from "../test/fake-browser.ts";
 import { safeConditions } from "./test/claim-sets.ts";
 import { type Owner, startWorkloadKeep, times, type WorkloadKeep } from "./test/start-workload-keep.ts";
@@ -37,15 +37,8 @@ async function readEvents(type: string): Promise<readonly Readonly<Record<string
   return page.items.map(({ body }) => body);
 }
 
-async function asSuperuser(text: string, values: readonly unknown[] = []) {
-  const client = new Client(fixture.keep.databaseUrl);
-  await client.connect();
-  try {
-    return (await client.query(text, [...values])).rows;
-  } finally {
-    await client.end();
-  }
-}
+const runSql = (text: string, values: readonly unknown[] = []) =>
+  asSuperuser(fixture.keep.databaseUrl, async (superuser) => (await superuser.query(text, [...values])).rows);
 
 /** What the verification of the database says of trust rules. */
 async function verifyRules(): Promise<string> {
@@ -248,24 +241,24 @@ describe("whoever can write to the database", () => {
   test("cannot add, widen or put back a rule", async () => {
     const rule = await fixture.createRule(owner, "github");
     expect(await verifyRules()).toBe("");
-    const [row] = await asSuperuser("SELECT * FROM trust_rule WHERE id = $1", [rule.id]);
+    const [row] = await runSql("SELECT * FROM trust_rule WHERE id = $1", [rule.id]);
     const wide = JSON.stringify([
       { claim: "sub", values: ["repo:octo-org@65/octo-repo@74:environment:prod"] },
     ]);
-    await asSuperuser("UPDATE trust_rule SET conditions = $2 WHERE id = $1", [rule.id, wide]);
+    await runSql("UPDATE trust_rule SET conditions = $2 WHERE id = $1", [rule.id, wide]);
     expect((await exchange()).status).toBe(400);
-    await asSuperuser("UPDATE trust_rule SET conditions = $2 WHERE id = $1", [
+    await runSql("UPDATE trust_rule SET conditions = $2 WHERE id = $1", [
       rule.id,
       JSON.stringify(row.conditions),
     ]);
     expect((await exchange()).status).toBe(200);
     const changed = await fixture.createRule(owner, "generic");
-    await asSuperuser("UPDATE trust_rule SET lifetime_seconds = 3600 WHERE id = $1", [changed.id]);
+    await runSql("UPDATE trust_rule SET lifetime_seconds = 3600 WHERE id = $1", [changed.id]);
     expect((await send("PATCH", changed.id, { name: "Accepted" })).status).toBe(500);
     expect((await send("DELETE", changed.id)).status).toBe(204);
     expect((await send("DELETE", rule.id)).status).toBe(204);
     const columns = Object.keys(row);
-    await asSuperuser(
+    await runSql(
       `INSERT INTO trust_rule (${columns.join(", ")}) VALUES (${columns.map((_name, index) => `$${index + 1}`).join(", ")})`,
       columns.map((name) => (name === "conditions" ? JSON.stringify(row[name]) : row[name])),
     );
@@ -292,7 +285,7 @@ test("a suspended account exchanges nothing until it is resumed, and a deleted o
   expect(deleted.status).toBe(204);
   expect((await exchange()).status).toBe(400);
   for (const table of ["trust_rule", "used_subject_token", "exchange_attempt"])
-    expect(await asSuperuser(`SELECT FROM ${table} WHERE account_id = $1`, [owner.accountId])).toEqual([]);
+    expect(await runSql(`SELECT FROM ${table} WHERE account_id = $1`, [owner.accountId])).toEqual([]);
 });
 
 test("a token that is exchanged within the skew of clocks is accepted, and one beyond it is not", async () => {

@@ -13,6 +13,20 @@ import type {
 
 export type Signed<Row> = Row & { readonly mac: Buffer | null };
 
+/** What a row that is joined with its account needs for the account's MAC, read with `splitAccount`. */
+export const joinedAccountColumns =
+  'account.kind, account.status, account.is_operator AS "isOperator", account.epoch, account.mac AS "accountMac"';
+
+export type JoinedAccount = Omit<AccountRow, "accountId"> & { readonly accountMac: Buffer | null };
+
+/** The account of a row with `joinedAccountColumns`, and the rest of the row. */
+export function splitAccount<Row extends JoinedAccount>(
+  accountId: string,
+  { kind, status, isOperator, epoch, accountMac, ...rest }: Row,
+): { readonly account: Signed<AccountRow>; readonly rest: Omit<Row, keyof JoinedAccount> } {
+  return { account: { accountId, kind, status, isOperator, epoch, mac: accountMac }, rest };
+}
+
 /** Locks the account's row against changes of what is signed; undefined when it does not exist. */
 export async function lockAccountRow(
   transaction: Transaction,
