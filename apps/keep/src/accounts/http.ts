@@ -1,11 +1,10 @@
 import { type HttpResponse, jsonResponse } from "@hearth-and-keep/http-service";
 import type { Account, accountDeletion, Session, SessionList } from "@hearth-and-keep/vault-contract";
 import { freshMillisecondsLeft } from "../access/authenticate.ts";
-import { readId, readIdempotencyKey } from "../access/read-change.ts";
-import type { Transaction } from "../database/transaction.ts";
+import { readId } from "../access/read-change.ts";
 import type { KeepDependencies } from "../dependencies.ts";
 import { requestFailure } from "../failures.ts";
-import { runIdempotent } from "../idempotency/run-idempotent.ts";
+import { noContentAfter } from "../idempotency/http.ts";
 import type { BodyRequest, KeepRequest } from "../route-row.ts";
 import { revokeSession, revokeSessions } from "../sign-in/revoke-sessions.ts";
 import { listSessions } from "../sign-in/sessions.ts";
@@ -19,7 +18,7 @@ export async function handleDeleteAccount(
 ): Promise<HttpResponse> {
   const deletion = { actor: request.actor, confirmation: request.body.confirm };
   await leaveBeforeDeletion(deletion, dependencies);
-  return runChange(request, dependencies, (transaction) =>
+  return noContentAfter(request, dependencies, (transaction) =>
     deleteAccount(transaction, deletion, dependencies),
   );
 }
@@ -30,7 +29,7 @@ export async function handleDeleteOtherSessions(
 ): Promise<HttpResponse> {
   const { actor } = request;
   const revocation = { accountId: actor.accountId, by: actor, selector: { allBut: actor.id } };
-  return runChange(request, dependencies, (transaction) =>
+  return noContentAfter(request, dependencies, (transaction) =>
     revokeSessions(transaction, revocation, dependencies),
   );
 }
@@ -40,7 +39,7 @@ export async function handleDeleteSession(
   dependencies: KeepDependencies,
 ): Promise<HttpResponse> {
   const id = readId(request.parameters["session"]);
-  return runChange(request, dependencies, (transaction) =>
+  return noContentAfter(request, dependencies, (transaction) =>
     revokeSession(transaction, { by: request.actor, id }, dependencies),
   );
 }
@@ -50,7 +49,7 @@ export async function handleUnlinkIdentity(
   dependencies: KeepDependencies,
 ): Promise<HttpResponse> {
   const identityId = readId(request.parameters["identity"]);
-  return runChange(request, dependencies, (transaction) =>
+  return noContentAfter(request, dependencies, (transaction) =>
     unlinkIdentity(transaction, { actor: request.actor, identityId }, dependencies),
   );
 }
@@ -118,17 +117,4 @@ async function findAccount({ accountId }: KeepRequest["actor"], database: KeepDe
   const row = await readAccount(database, accountId);
   if (row === undefined) throw requestFailure({ kind: "unauthenticated" });
   return row;
-}
-
-async function runChange(
-  request: KeepRequest,
-  { database, serverKeys }: KeepDependencies,
-  work: (transaction: Transaction) => Promise<unknown>,
-): Promise<HttpResponse> {
-  const idempotencyKey = readIdempotencyKey(request, serverKeys);
-  await runIdempotent(database, { actor: request.actor, idempotencyKey }, async (transaction) => {
-    await work(transaction);
-    return null;
-  });
-  return { status: 204 };
 }

@@ -12,12 +12,11 @@ import type {
   organisationChanges,
   organisationDeletion,
 } from "@hearth-and-keep/vault-contract";
-import { readId, readIdempotencyKey } from "../access/read-change.ts";
+import { readId } from "../access/read-change.ts";
 import { deleteAccount } from "../accounts/delete-account.ts";
-import type { Transaction } from "../database/transaction.ts";
 import type { KeepDependencies } from "../dependencies.ts";
 import { requestFailure } from "../failures.ts";
-import { runIdempotent } from "../idempotency/run-idempotent.ts";
+import { noContentAfter, runChange } from "../idempotency/http.ts";
 import type { BodyRequest, KeepRequest, QueryRequest } from "../route-row.ts";
 import { acceptInvitation } from "./accept-invitation.ts";
 import { changeRole, removeMember } from "./change-members.ts";
@@ -216,22 +215,4 @@ function describeInvitation({
     created_at: createdAt.toISOString(),
     expires_at: expiresAt.toISOString(),
   };
-}
-
-/** Returns without a second effect when the request is a repetition. */
-async function runChange(
-  request: KeepRequest,
-  { database, serverKeys }: KeepDependencies,
-  work: (transaction: Transaction) => Promise<unknown>,
-): Promise<void> {
-  const idempotencyKey = readIdempotencyKey(request, serverKeys);
-  await runIdempotent(database, { actor: request.actor, idempotencyKey }, async (transaction) => {
-    await work(transaction);
-    return null;
-  });
-}
-
-async function noContentAfter(...change: Parameters<typeof runChange>): Promise<HttpResponse> {
-  await runChange(...change);
-  return { status: 204 };
 }
