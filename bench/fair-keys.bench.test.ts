@@ -5,7 +5,7 @@ import { chooseSize, hasLooseTimingBounds, recordFigure } from "@hearth-and-keep
 import { makeTemporaryFolder } from "@hearth-and-keep/test-servers";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type ChatResult, sendChat, uniquePrompt } from "./key-load.ts";
-import { compare, lowerBound, percentile, upperBound } from "./rounds.ts";
+import { percentile, upperBound } from "./rounds.ts";
 import { type Served, startHearth } from "./served.ts";
 
 const smol = "smollm2-135m-instruct-q4_1.gguf";
@@ -15,8 +15,6 @@ const connections = chooseSize({ ci: 12, show: 120, nightly: 120 });
 const politeRequests = chooseSize({ ci: 2, show: 40, nightly: 100 });
 const shareSeconds = chooseSize({ ci: 5, show: 30, nightly: 30 });
 const greedyKeys = chooseSize({ ci: [3], show: [2, 3, 8], nightly: [2, 3, 8] });
-const clientCounts = chooseSize({ ci: [4], show: [1, 8, 32], nightly: [1, 8, 32] });
-const chatsPerRound = chooseSize({ ci: 8, show: 64, nightly: 64 });
 const keyCount = 33;
 const keyOf = (index: number): string => `key-number-${index}-of-the-bench`;
 const admin = "key-of-the-administrator";
@@ -144,37 +142,5 @@ test.each(greedyKeys)(
     recordFigure({ claim: "share 1", text });
     // In so short a time, CI sees only whether a key is starved.
     expect(worst, text).toBeLessThanOrEqual(hasLooseTimingBounds ? count - 1 : 0.1);
-  },
-);
-
-/** Chats per second of so many clients, of as many keys or of one. */
-async function measureThroughput(clients: number, keys: number): Promise<number> {
-  let remaining = chatsPerRound;
-  const startedAt = performance.now();
-  const run = async (index: number): Promise<void> => {
-    while (remaining > 0) {
-      remaining -= 1;
-      const chat = { url: server.url, key: keyOf(index % keys), prompt: uniquePrompt(40), maxTokens: 16 };
-      expect((await sendChat(chat)).status).toBe(200);
-    }
-  };
-  await Promise.all(Array.from({ length: clients }, (_, index) => run(index)));
-  return (1000 * chatsPerRound) / (performance.now() - startedAt);
-}
-
-test.each(clientCounts)(
-  "%i clients of different keys have the throughput of as many of one key",
-  {
-    timeout: 900_000,
-  },
-  async (clients) => {
-    const { ratio } = await compare(
-      `fair-throughput-${clients}`,
-      { name: "keys", measure: () => measureThroughput(clients, clients) },
-      { name: "one key", measure: () => measureThroughput(clients, 1) },
-    );
-    const text = `${clients} clients: ${ratio.toFixed(3)} times the chats per second with a key each as with one key; needed 0.98`;
-    recordFigure({ claim: "share 2", text });
-    expect(ratio, text).toBeGreaterThanOrEqual(lowerBound(0.98));
   },
 );

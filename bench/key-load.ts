@@ -6,6 +6,8 @@ export type KeyedChat = {
   readonly key: string;
   readonly prompt: string;
   readonly maxTokens: number;
+  /** Without a chat template. */
+  readonly isRaw?: boolean;
 };
 
 export type ChatResult = {
@@ -24,25 +26,35 @@ export type ChatResult = {
 const agent = new Agent({ keepAlive: true, maxSockets: 512 });
 
 /** One chat of an API key, streamed as lines of JSON. */
-export async function sendChat({ url, key, prompt, maxTokens }: KeyedChat): Promise<ChatResult> {
+export async function sendChat({
+  url,
+  key,
+  prompt,
+  maxTokens,
+  isRaw = false,
+}: KeyedChat): Promise<ChatResult> {
   const startedAt = performance.now();
-  const body = JSON.stringify({
-    model: "model",
-    messages: [{ role: "user", content: prompt }],
-    options: { temperature: 0, num_predict: maxTokens },
-  });
+  const options = { temperature: 0, num_predict: maxTokens };
+  const input = isRaw ? { prompt, raw: true } : { messages: [{ role: "user", content: prompt }] };
+  const body = JSON.stringify({ model: "model", ...input, options });
   const headers = { authorization: `Bearer ${key}`, "content-length": Buffer.byteLength(body) };
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    const sent = request(`${url}/api/chat`, { method: "POST", agent, headers });
+    const sent = request(`${url}/api/${isRaw ? "generate" : "chat"}`, { method: "POST", agent, headers });
     sent.on("error", reject).on("response", resolve).end(body);
   });
   let result = { text: "", firstTokenMilliseconds: Number.NaN, promptTokens: 0, outputTokens: 0 };
   for await (const line of createInterface({ input: response })) {
-    const { message, eval_count = 0, prompt_eval_count = 0, prompt_eval_cached_count = 0 } = JSON.parse(line);
+    const {
+      message,
+      response: text,
+      eval_count = 0,
+      prompt_eval_count = 0,
+      prompt_eval_cached_count = 0,
+    } = JSON.parse(line);
     const elapsed = performance.now() - startedAt;
     const isFirst = Number.isNaN(result.firstTokenMilliseconds);
     result = {
-      text: result.text + (message?.content ?? ""),
+      text: result.text + (message?.content ?? text ?? ""),
       firstTokenMilliseconds: isFirst ? elapsed : result.firstTokenMilliseconds,
       promptTokens: prompt_eval_count - prompt_eval_cached_count,
       outputTokens: eval_count,

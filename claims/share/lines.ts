@@ -21,7 +21,7 @@ const lines: readonly Line[] = [
   {
     line: 2,
     title: "Turns of keys cost no throughput",
-    paths: ["bench/fair-keys.bench.test.ts"],
+    paths: ["bench/fair-throughput.bench.test.ts"],
   },
   {
     line: 3,

@@ -4,11 +4,12 @@
  * in `server.ts`. `main.ts` parses the arguments, loads the requested command from `commands/`, passes it its
  * dependencies, and turns failures into messages and an exit code. Nothing imports it.
  */
+import { reportUsageError } from "@hearth-and-keep/terminal";
 import { Command } from "commander";
 import manifest from "../package.json" with { type: "json" };
 import type { CommandDependencies } from "./commands/command-entry.ts";
 import { commandTable } from "./commands/command-table.ts";
-import { reportError, reportUsageError } from "./terminal/report-error.ts";
+import { reportError } from "./terminal/report-error.ts";
 
 const dependencies: CommandDependencies = {
   commands: commandTable,
@@ -30,7 +31,8 @@ const program = new Command("hearth")
   .enablePositionalOptions()
   .exitOverride()
   .configureOutput({
-    outputError: (text, write) => reportUsageError(text, { write, command: isKnown ? requested : undefined }),
+    outputError: (text, write) =>
+      reportUsageError(text, { write, program: "hearth", command: isKnown ? requested : undefined }),
   })
   .showSuggestionAfterError()
   .addHelpText("after", "\nGet started:     hearth run MODEL\nCommand details: hearth COMMAND --help");

@@ -15,6 +15,8 @@ export type RequestContext = {
   readonly head: RequestHead;
   readonly logFields: () => LogFields;
   actor: unknown;
+  /** In milliseconds of `performance.now`. */
+  authenticatedAt: number;
 };
 
 /** Returns the same context for every hook of a request. */
@@ -33,6 +35,7 @@ export function createRequestContexts(): (request: FastifyRequest, reply: Fastif
       }),
       logFields: () => logFields,
       actor: undefined,
+      authenticatedAt: 0,
     };
     contexts.set(request, context);
     return context;

@@ -36,6 +36,11 @@ export type HttpServiceOptions<Row extends Route<Actor, Dependencies>, Actor, De
    * request's `actor`. The row is undefined for an unknown path.
    */
   readonly authenticate: (head: RequestHead, row: Row | undefined) => Actor | Promise<Actor>;
+  /**
+   * Authenticates a request once more whose body took longer than a moment to arrive, before the handler gets it: a client
+   * can hold a body back until after its access has ended. Without it, the first result stands.
+   */
+  readonly authenticateAgain?: (head: RequestHead, row: Row) => Actor | Promise<Actor>;
   /** Maps every error of authentication, parsing and handlers to the response of that row's protocol. */
   readonly toErrorResponse: (error: unknown, row: Row | undefined, head: RequestHead) => BufferedResponse;
   /** Logs errors. Also called for errors after the response has started, which `toErrorResponse` never sees. */
@@ -77,6 +82,8 @@ export class MethodNotAllowedError extends Error {
 }
 
 const defaultBodyMilliseconds = 300_000;
+/** A body that is complete so soon after its request was authenticated needs no second look. */
+const promptMilliseconds = 200;
 
 /** Starts no listener; `listen` does. */
 export function createHttpService<Row extends Route<Actor, Dependencies>, Actor, Dependencies>(
@@ -212,6 +219,7 @@ function addRoute<Row extends Route<Actor, Dependencies>, Actor, Dependencies>(
       onRequest: async (request, reply) => {
         const context = contextOf(request, reply);
         context.actor = await options.authenticate(context.head, row);
+        context.authenticatedAt = performance.now();
         if (row.textBody !== undefined) noteTextBody(request, row.textBody);
         if (row.body !== "stream") ignoreContentType(request);
       },
@@ -224,6 +232,7 @@ function addRoute<Row extends Route<Actor, Dependencies>, Actor, Dependencies>(
         const { head } = context;
         if (row.body === "form" && request.body === undefined) throw new BodyError("missing");
         validate(request.body, head.query);
+        await confirmActor(context, row, options.authenticateAgain);
         // `authenticate` set the actor in the hook above.
         const typed = createRequest(context, reply) as HttpRequest<Actor>;
         const response = Promise.resolve(row.handle(typed, options.dependencies)).finally(() =>
@@ -250,6 +259,16 @@ function addRoute<Row extends Route<Actor, Dependencies>, Actor, Dependencies>(
     replaceParsers(scope);
     register(scope);
   });
+}
+
+async function confirmActor<Row>(
+  context: RequestContext,
+  row: Row,
+  authenticateAgain: ((head: RequestHead, row: Row) => unknown) | undefined,
+): Promise<void> {
+  const isPrompt = performance.now() - context.authenticatedAt <= promptMilliseconds;
+  if (authenticateAgain === undefined || isPrompt) return;
+  context.actor = await authenticateAgain(context.head, row);
 }
 
 const bodyParsers = { form: parseForms, urlencoded: parseUrlencodedBodies, stream: passBodyStreams } as const;

@@ -1,8 +1,7 @@
+import { renderTable, screen } from "@hearth-and-keep/terminal";
 import { parseParameter } from "../models/metadata/parse-parameter.ts";
 import { callFailure } from "../server-client/call-failure.ts";
 import type { ServerClient, ServerFlags } from "../server-client/server-client.ts";
-import { screen } from "../terminal/screen.ts";
-import { renderTable } from "../terminal/table.ts";
 import type { DefineCommand } from "./command-entry.ts";
 import { addServerFlags, withServer } from "./server-flags.ts";
 

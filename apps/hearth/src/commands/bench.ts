@@ -1,11 +1,10 @@
 import { writeFile } from "node:fs/promises";
+import { errorScreen, sanitizeLine, screen } from "@hearth-and-keep/terminal";
 import { Option } from "commander";
 import { callFailure } from "../server-client/call-failure.ts";
 import { listModels } from "../server-client/response-types.ts";
 import type { ServerClient, ServerFlags } from "../server-client/server-client.ts";
 import { formatDuration } from "../terminal/format-units.ts";
-import { sanitizeLine } from "../terminal/sanitize-text.ts";
-import { errorScreen, screen } from "../terminal/screen.ts";
 import { showSpinner } from "../terminal/spinner.ts";
 import { renderChart, renderChartAsSvg } from "../terminal/throughput-chart.ts";
 import { type BenchmarkResult, measureModel } from "./bench/measure-model.ts";

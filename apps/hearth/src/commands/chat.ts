@@ -1,3 +1,4 @@
+import { sanitizeText, screen, wrapToWidth } from "@hearth-and-keep/terminal";
 import { appPaths } from "../server-client/app-paths.ts";
 import { CallError } from "../server-client/call-failure.ts";
 import type { GenerationStats } from "../server-client/response-types.ts";
@@ -5,9 +6,6 @@ import type { ServerClient } from "../server-client/server-client.ts";
 import { formatCallFailure, formatLines } from "../terminal/format-error.ts";
 import { type LineEditor, openLineEditor } from "../terminal/line-editor.ts";
 import { showResponse } from "../terminal/response-view.ts";
-import { sanitizeText } from "../terminal/sanitize-text.ts";
-import { screen } from "../terminal/screen.ts";
-import { wrapToWidth } from "../terminal/text-width.ts";
 import { type ChatContext, type Conversation, formatStats, loadModel, sendMessage } from "./conversation.ts";
 import { extractImages } from "./prompt-images.ts";
 import { runSlashCommand } from "./slash-commands.ts";

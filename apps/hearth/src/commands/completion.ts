@@ -1,13 +1,11 @@
 import { programs } from "@hearth-and-keep/hearth-contract";
+import { type CommandCompletion, screen, shells, writeCompletion } from "@hearth-and-keep/terminal";
 import { Command } from "commander";
 import { callFailure } from "../server-client/call-failure.ts";
 import { listModels } from "../server-client/response-types.ts";
 import { openServerClient } from "../server-client/server-client.ts";
-import { screen } from "../terminal/screen.ts";
 import type { CommandDependencies, DefineCommand } from "./command-entry.ts";
-import { type CommandCompletion, writeCompletion } from "./completion-scripts.ts";
 
-const shells = ["bash", "zsh", "fish"] as const;
 /** Values of the first argument that are not subcommands. */
 const fixedArguments: Readonly<Record<string, readonly string[]>> = {
   completion: shells,
@@ -38,7 +36,7 @@ export const define: DefineCommand = (command, dependencies) => {
         const message = `${reason}: use ${shells.join(", ")}`;
         throw callFailure({ kind: "usage-error", message, next: 'run "hearth completion --help"' });
       }
-      screen.write(writeCompletion(shell, await describeCommands(dependencies)));
+      screen.write(writeCompletion(shell, "hearth", await describeCommands(dependencies)));
     });
 };
 
@@ -50,7 +48,7 @@ async function describeCommands(dependencies: CommandDependencies): Promise<read
       return {
         names: alias === undefined ? [name] : [name, alias],
         summary,
-        takesModel,
+        listCommand: takesModel ? "hearth completion --models" : undefined,
         arguments: [...command.commands.map((each) => each.name()), ...(fixedArguments[name] ?? [])],
         flags: command.options.flatMap(({ long, description }) => (long ? [{ long, description }] : [])),
       };

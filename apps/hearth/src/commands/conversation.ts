@@ -1,10 +1,10 @@
 import type { StreamNotice } from "@hearth-and-keep/hearth-contract";
+import type { Screen } from "@hearth-and-keep/terminal";
 import type { GenerationStats, ModelInfo, SavedMessage } from "../server-client/response-types.ts";
 import type { ServerClient } from "../server-client/server-client.ts";
 import { formatDuration } from "../terminal/format-units.ts";
 import type { LineEditor } from "../terminal/line-editor.ts";
 import type { ResponseChunk, ThinkingView } from "../terminal/response-view.ts";
-import type { Screen } from "../terminal/screen.ts";
 import { showSpinner } from "../terminal/spinner.ts";
 
 type ChatMessage = SavedMessage & { readonly images?: readonly string[] };

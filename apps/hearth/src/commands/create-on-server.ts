@@ -2,11 +2,11 @@ import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename } from "node:path";
+import { sanitizeLine } from "@hearth-and-keep/terminal";
 import type { CreateModelRequest } from "../models/create/create-model.ts";
 import { callFailure, hasErrorCode, isCallFailure } from "../server-client/call-failure.ts";
 import type { ServerClient } from "../server-client/server-client.ts";
 import { formatNextStep } from "../terminal/format-error.ts";
-import { sanitizeLine } from "../terminal/sanitize-text.ts";
 import type { ProgressStep } from "../terminal/transfer-progress.ts";
 
 type Report = (step: ProgressStep) => void;

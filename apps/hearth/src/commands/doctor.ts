@@ -1,9 +1,7 @@
+import { padToWidth, sanitizeLine, screen, wrapToWidth } from "@hearth-and-keep/terminal";
 import { readEngineLocations, readStoreConfig } from "../config.ts";
 import { openServerClient, type ServerFlags } from "../server-client/server-client.ts";
 import { exitCodes } from "../terminal/exit-codes.ts";
-import { sanitizeLine } from "../terminal/sanitize-text.ts";
-import { screen } from "../terminal/screen.ts";
-import { padToWidth, wrapToWidth } from "../terminal/text-width.ts";
 import type { CommandDependencies, DefineCommand } from "./command-entry.ts";
 import { checkMachine, type Finding } from "./doctor/check-machine.ts";
 import { checkServer } from "./doctor/check-server.ts";

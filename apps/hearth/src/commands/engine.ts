@@ -101,8 +101,7 @@ export async function listEngines(locations: EngineLocations, { isJson, print }:
     print(JSON.stringify({ engines: rows, missing, choice: chosen.summary }, null, 2));
     return;
   }
-  const { screen } = await import("../terminal/screen.ts");
-  const { renderTable } = await import("../terminal/table.ts");
+  const { renderTable, screen } = await import("@hearth-and-keep/terminal");
   const installedRows = rows.map((row) => [
     row.name,
     row.works ? `works${row.gpuDevice === undefined ? "" : ` on ${row.gpuDevice}`}` : `fails: ${row.reason}`,

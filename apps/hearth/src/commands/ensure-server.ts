@@ -1,7 +1,6 @@
+import { errorScreen, printToStderr } from "@hearth-and-keep/terminal";
 import { isReachable, startBackgroundServer } from "../server-client/background-server.ts";
 import type { ServerClient } from "../server-client/server-client.ts";
-import { printToStderr } from "../terminal/report-error.ts";
-import { errorScreen } from "../terminal/screen.ts";
 import { showSpinner } from "../terminal/spinner.ts";
 
 /** Starts a background server when none is reachable at a local address, and reports it. */

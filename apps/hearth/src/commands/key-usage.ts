@@ -1,8 +1,7 @@
+import { renderTable, screen } from "@hearth-and-keep/terminal";
 import type { KeyStore } from "../key-store/key-store.ts";
 import type { UsageKey, UsageSum } from "../key-store/usage-ledger.ts";
 import { callFailure } from "../server-client/call-failure.ts";
-import { screen } from "../terminal/screen.ts";
-import { renderTable } from "../terminal/table.ts";
 import {
   type Bucket,
   bucketMilliseconds,

@@ -1,11 +1,10 @@
 import { describeFlags } from "@hearth-and-keep/configuration";
+import { renderTable, screen } from "@hearth-and-keep/terminal";
 import type { Command } from "commander";
 import { keysDatabaseSettings, readKeysConfig } from "../config.ts";
 import type { KeyStore, KeyUsage, StoredKey } from "../key-store/key-store.ts";
 import { appPaths } from "../server-client/app-paths.ts";
 import { callFailure } from "../server-client/call-failure.ts";
-import { screen } from "../terminal/screen.ts";
-import { renderTable } from "../terminal/table.ts";
 import type { DefineCommand } from "./command-entry.ts";
 import { addKeyFlags, type KeyFlags, readKeyFlags } from "./key-flags.ts";
 import { showLedger, type UsageFlags, wantsLedger } from "./key-usage.ts";

@@ -7,10 +7,9 @@ import {
   programs,
   renderSettings,
 } from "@hearth-and-keep/hearth-contract";
+import { printToStderr, screen } from "@hearth-and-keep/terminal";
 import { callFailure } from "../server-client/call-failure.ts";
 import { openServerClient, type ServerFlags } from "../server-client/server-client.ts";
-import { printToStderr } from "../terminal/report-error.ts";
-import { screen } from "../terminal/screen.ts";
 import type { DefineCommand } from "./command-entry.ts";
 import { ensureServer } from "./ensure-server.ts";
 import { type AgentModel, chooseModel } from "./launch/choose-model.ts";

@@ -1,8 +1,7 @@
+import { renderTable, screen } from "@hearth-and-keep/terminal";
 import { listModels } from "../server-client/response-types.ts";
 import type { ServerFlags } from "../server-client/server-client.ts";
 import { formatBytes, formatRelativeTime } from "../terminal/format-units.ts";
-import { screen } from "../terminal/screen.ts";
-import { renderTable } from "../terminal/table.ts";
 import type { DefineCommand } from "./command-entry.ts";
 import { addServerFlags, withServer } from "./server-flags.ts";
 

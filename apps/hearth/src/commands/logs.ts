@@ -1,10 +1,9 @@
 import { open, stat } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
+import { sanitizeLine, screen } from "@hearth-and-keep/terminal";
 import { Option } from "commander";
 import { appPaths } from "../server-client/app-paths.ts";
 import { callFailure } from "../server-client/call-failure.ts";
-import { sanitizeLine } from "../terminal/sanitize-text.ts";
-import { screen } from "../terminal/screen.ts";
 import type { DefineCommand } from "./command-entry.ts";
 
 const maxReadBytes = 16 * 1024 * 1024;

@@ -1,10 +1,9 @@
+import { renderTable, screen } from "@hearth-and-keep/terminal";
 import { readStoreConfig, storeSettings } from "../config.ts";
 import { createCatalog } from "../models/catalog.ts";
 import { openOwnStore } from "../models/open-stores.ts";
 import type { UnusedFile } from "../models/prune.ts";
 import { formatBytes } from "../terminal/format-units.ts";
-import { screen } from "../terminal/screen.ts";
-import { renderTable } from "../terminal/table.ts";
 import type { DefineCommand } from "./command-entry.ts";
 
 export type PruneOptions = {

@@ -1,9 +1,7 @@
+import { renderTable, sanitizeLine, screen } from "@hearth-and-keep/terminal";
 import { listRunningModels, type RunningModel } from "../server-client/response-types.ts";
 import type { ServerFlags } from "../server-client/server-client.ts";
 import { formatBytes, formatRelativeTime } from "../terminal/format-units.ts";
-import { sanitizeLine } from "../terminal/sanitize-text.ts";
-import { screen } from "../terminal/screen.ts";
-import { renderTable } from "../terminal/table.ts";
 import type { DefineCommand } from "./command-entry.ts";
 import { addServerFlags, withServer } from "./server-flags.ts";
 

@@ -1,5 +1,5 @@
+import { screen } from "@hearth-and-keep/terminal";
 import type { ServerFlags } from "../server-client/server-client.ts";
-import { screen } from "../terminal/screen.ts";
 import type { DefineCommand } from "./command-entry.ts";
 import { addServerFlags, withServer } from "./server-flags.ts";
 

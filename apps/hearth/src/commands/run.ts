@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
+import { errorScreen, screen } from "@hearth-and-keep/terminal";
 import { callFailure, hasErrorCode } from "../server-client/call-failure.ts";
 import { type GenerationStats, type ModelInfo, showModel } from "../server-client/response-types.ts";
 import { openServerClient, type ServerClient, type ServerFlags } from "../server-client/server-client.ts";
 import { showResponse } from "../terminal/response-view.ts";
-import { errorScreen, screen } from "../terminal/screen.ts";
 import { chat } from "./chat.ts";
 import type { DefineCommand } from "./command-entry.ts";
 import { type Conversation, formatStats, loadModel, sendMessage } from "./conversation.ts";

@@ -1,9 +1,7 @@
+import { padToWidth, type Screen, sanitizeText, screen, wrapToWidth } from "@hearth-and-keep/terminal";
 import { type ModelInfo, showModel } from "../server-client/response-types.ts";
 import type { ServerFlags } from "../server-client/server-client.ts";
 import { formatParameterCount } from "../terminal/format-units.ts";
-import { sanitizeText } from "../terminal/sanitize-text.ts";
-import { type Screen, screen } from "../terminal/screen.ts";
-import { padToWidth, wrapToWidth } from "../terminal/text-width.ts";
 import type { DefineCommand } from "./command-entry.ts";
 import { addServerFlags, withServer } from "./server-flags.ts";
 

@@ -1,7 +1,6 @@
+import { screen, wrapToWidth } from "@hearth-and-keep/terminal";
 import { callFailure } from "../server-client/call-failure.ts";
 import { showModel } from "../server-client/response-types.ts";
-import { screen } from "../terminal/screen.ts";
-import { wrapToWidth } from "../terminal/text-width.ts";
 import { applySetting, settingsHelp } from "./chat-settings.ts";
 import type { ChatContext } from "./conversation.ts";
 import { formatField, modelFields, renderModelInfo } from "./show.ts";

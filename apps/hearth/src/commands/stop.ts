@@ -1,3 +1,4 @@
+import { sanitizeLine, screen } from "@hearth-and-keep/terminal";
 import { stopBackgroundServer } from "../server-client/background-server.ts";
 import { callFailure } from "../server-client/call-failure.ts";
 import { findBackgroundServer, listBackgroundServers } from "../server-client/pid-files.ts";
@@ -8,8 +9,6 @@ import {
   showModel,
 } from "../server-client/response-types.ts";
 import type { ServerClient, ServerFlags } from "../server-client/server-client.ts";
-import { sanitizeLine } from "../terminal/sanitize-text.ts";
-import { screen } from "../terminal/screen.ts";
 import type { DefineCommand } from "./command-entry.ts";
 import { addServerFlags, withServer } from "./server-flags.ts";
 

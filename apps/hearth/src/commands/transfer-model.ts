@@ -1,7 +1,7 @@
+import { type Screen, screen } from "@hearth-and-keep/terminal";
 import { callFailure } from "../server-client/call-failure.ts";
 import type { ServerClient, ServerFlags } from "../server-client/server-client.ts";
 import { formatBytes } from "../terminal/format-units.ts";
-import { type Screen, screen } from "../terminal/screen.ts";
 import {
   openTransferProgress,
   type ProgressStep,

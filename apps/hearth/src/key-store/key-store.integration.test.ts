@@ -5,6 +5,7 @@ import { chooseSize, recordFigure } from "@hearth-and-keep/figures";
 import { describe, expect, test } from "vitest";
 import { openKeyDirectory } from "./key-directory.ts";
 import type { KeyStore } from "./key-store.ts";
+import { selectState } from "./sqlite-store.ts";
 import { addKey, backends, createKeyDatabase, findFullest, type Use } from "./test/key-databases.ts";
 
 const width = chooseSize({ ci: 400, show: 3000, nightly: 60_000 });
@@ -147,6 +148,25 @@ describe.each(backends)("%s", (backend) => {
     expect(await store.usage(key.id)).toMatchObject({ tokensInWindow: 10, tokensToday: 10, running: 0 });
   });
 
+  test("a request counts for the window in which it started, and its tokens until a window after its end", async () => {
+    const second = 1000;
+    await using database = await createKeyDatabase(backend, second);
+    await using store = await database.open();
+    const { key } = await addKey(store, { requestsPerMinute: 3, tokensPerMinute: 100 });
+    const reserve = () => store.reserve(key.id, "node", { tokens: 5 });
+    const ended = await reserve();
+    await store.settle({ keyId: key.id, number: ended?.number ?? 0 }, 2);
+    await reserve();
+    expect(await reserve()).toMatchObject({ requestsInWindow: 3, tokensInWindow: 12 });
+    const denied = await reserve();
+    expect(denied).toMatchObject({ denied: "requestsPerMinute", requestsInWindow: 3, tokensInWindow: 12 });
+    expect(denied?.waitMilliseconds).toBeGreaterThan(0);
+    expect(denied?.waitMilliseconds).toBeLessThanOrEqual(second);
+    await sleep(second + 10);
+    // Two of them still run.
+    expect(await reserve()).toMatchObject({ number: 4, requestsInWindow: 1, tokensInWindow: 15 });
+  });
+
   test("requests of a node that died are settled in full by another one, and of a living one not", async () => {
     await using database = await createKeyDatabase(backend, width);
     await using store = await database.open();
@@ -185,6 +205,21 @@ describe.each(backends)("%s", (backend) => {
     await expect(addKey(store)).rejects.toThrow("twice");
     expect(JSON.stringify(await store.list())).not.toContain(secret.slice(7));
   });
+});
+
+test("a window is counted from one index, because every stream waits meanwhile", async () => {
+  await using database = await createKeyDatabase("sqlite", width);
+  await using store = await database.open();
+  expect(await store.list()).toEqual([]);
+  using connection = new DatabaseSync(database.address);
+  const plan = connection.prepare(`EXPLAIN QUERY PLAN ${selectState}`).all();
+  const reads = plan.map(({ detail }) => String(detail)).filter((detail) => detail.includes("key_request"));
+  expect(reads).toEqual([
+    "SEARCH key_request USING COVERING INDEX key_request_window (key_id=? AND settled_at>?)",
+    "SEARCH key_request USING COVERING INDEX key_request_window (key_id=? AND settled_at=?)",
+    "SEARCH key_request USING PRIMARY KEY (key_id=? AND number=?)",
+    "SEARCH key_request USING COVERING INDEX key_request_window (key_id=?)",
+  ]);
 });
 
 test("only the user can read the file of keys, and a file of a newer version is left alone", async () => {

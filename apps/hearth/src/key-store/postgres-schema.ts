@@ -1,3 +1,4 @@
+import { reserveMigration } from "./postgres-reserve-schema.ts";
 import { usageMigration } from "./postgres-usage-schema.ts";
 
 /** One entry per version of the schema, applied in order; entries are never changed, only added. */
@@ -150,4 +151,5 @@ export const postgresMigrations: readonly string[] = [
   END $$;
   `,
   usageMigration,
+  reserveMigration,
 ];

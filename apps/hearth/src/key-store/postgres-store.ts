@@ -19,7 +19,10 @@ import {
   changedValuesOf,
   type KeyRow,
   keyColumns,
+  type LimitRow,
+  limitColumns,
   readKey,
+  readLimits,
   valuesOf,
   waitFor,
 } from "./stored-rows.ts";
@@ -268,14 +271,14 @@ class PostgresStore implements KeyStore {
   }
 
   async #readUsage(keyId: string, number: number): Promise<{ limits: KeyLimits; usage: KeyUsage }> {
-    const { rows } = await this.#pool.query<KeyRow & Readonly<Record<keyof KeyUsage, string>>>(usageQuery, [
+    const { rows } = await this.#pool.query<LimitRow & Readonly<Record<keyof KeyUsage, string>>>(usageQuery, [
       keyId,
       number,
       this.#width,
     ]);
     const [row] = rows;
     return {
-      limits: row === undefined ? {} : readKey(row),
+      limits: row === undefined ? {} : readLimits(row),
       usage: {
         requestsInWindow: Number(row?.requestsInWindow ?? 0),
         tokensInWindow: Number(row?.tokensInWindow ?? 0),
@@ -296,8 +299,7 @@ const usageQuery = `
       coalesce(sum(tokens) FILTER (WHERE settled_at IS NULL AND number <= $2), 0) AS held
     FROM hearth_key_request WHERE key_id = $1
   )
-  SELECT ${keyColumns.map((column) => `hearth_access_key.${column}`).join(", ")},
-    requests AS "requestsInWindow", settled + held AS "tokensInWindow", running AS "running",
+  SELECT ${limitColumns.join(", ")}, requests AS "requestsInWindow", settled + held AS "tokensInWindow", running AS "running",
     held + CASE WHEN day = to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD') THEN day_tokens ELSE 0 END AS "tokensToday",
     held + CASE WHEN month = to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM') THEN month_tokens ELSE 0 END AS "tokensThisMonth"
   FROM hearth_access_key JOIN hearth_key_state ON key_id = id CROSS JOIN used WHERE id = $1`;

@@ -16,7 +16,10 @@ import {
   changedValuesOf,
   type KeyRow,
   keyColumns,
+  type LimitRow,
+  limitColumns,
   readKey,
+  readLimits,
   valuesOf,
 } from "./stored-rows.ts";
 import {
@@ -31,23 +34,36 @@ import {
 } from "./usage-ledger.ts";
 import { decide, findExceeded, type KeyState, type WindowState } from "./window-state.ts";
 
+/**
+ * All that is known of a key, in one statement. Every request that counts for the window is in one of two ranges of the index:
+ * it has ended since the window began (?2), or still runs. Only running ones up to a number (?3) count as running; as a
+ * condition, this would make SQLite read all rows of the key in the order of their numbers.
+ */
+export const selectState: string = `SELECT ${limitColumns.join(", ")}, last_number, day, day_tokens, month, month_tokens,
+    ended.started + open.started AS requests, ended.tokens AS settled_tokens, running, open.tokens AS held_tokens,
+    (SELECT started_at FROM key_request WHERE key_id = ?1 AND number = last_number) AS newest_start,
+    (SELECT max(settled_at) FROM key_request WHERE key_id = ?1) AS newest_settled
+  FROM access_key JOIN key_state ON key_id = id,
+    (SELECT count(*) FILTER (WHERE started_at > ?2) AS started, coalesce(sum(tokens), 0) AS tokens
+      FROM key_request WHERE key_id = ?1 AND settled_at > ?2) AS ended,
+    (SELECT count(*) FILTER (WHERE started_at > ?2) AS started, count(*) FILTER (WHERE number <= ?3) AS running,
+      coalesce(sum(tokens) FILTER (WHERE number <= ?3), 0) AS tokens
+      FROM key_request WHERE key_id = ?1 AND settled_at IS NULL) AS open
+  WHERE id = ?1`;
+
 const statements = {
+  begin: "BEGIN IMMEDIATE",
+  commit: "COMMIT",
+  rollback: "ROLLBACK",
   dataVersion: "PRAGMA data_version",
   version: "SELECT version FROM key_version",
   changeVersion: "UPDATE key_version SET version = version + 1",
   list: `SELECT ${keyColumns.join(", ")} FROM access_key ORDER BY created_at, name`,
-  key: `SELECT ${keyColumns.join(", ")} FROM access_key WHERE id = ?`,
   insert: `INSERT INTO access_key (${keyColumns.join(", ")}) VALUES (${keyColumns.map(() => "?").join(", ")}) ON CONFLICT (name) DO NOTHING`,
   insertState: "INSERT INTO key_state (key_id) VALUES (?)",
   update: `UPDATE access_key SET ${changedColumns.map((column) => `${column} = ?`).join(", ")} WHERE id = ?`,
-  state: "SELECT last_number, day, day_tokens, month, month_tokens FROM key_state WHERE key_id = ?",
-  started:
-    "SELECT count(*) AS requests, max(started_at) AS newest FROM key_request WHERE key_id = ? AND started_at > ?",
-  settled:
-    "SELECT coalesce(sum(tokens), 0) AS tokens, max(settled_at) AS newest FROM key_request WHERE key_id = ? AND settled_at > ?",
-  held: "SELECT count(*) AS running, coalesce(sum(tokens), 0) AS tokens FROM key_request WHERE key_id = ? AND settled_at IS NULL AND number <= ?",
-  nthNewest:
-    "SELECT started_at FROM key_request WHERE key_id = ? AND started_at > ? ORDER BY started_at DESC LIMIT 1 OFFSET ?",
+  state: selectState,
+  start: "SELECT started_at FROM key_request WHERE key_id = ? AND number = ?",
   freed: `SELECT settled_at FROM (SELECT settled_at, sum(tokens) OVER (ORDER BY settled_at, number) AS freed
     FROM key_request WHERE key_id = ? AND settled_at > ?) WHERE freed >= ? ORDER BY settled_at LIMIT 1`,
   add: "INSERT INTO key_request (key_id, number, node, started_at, tokens, input_tokens) VALUES (?, ?, ?, ?, ?, ?)",
@@ -59,9 +75,10 @@ const statements = {
     day_tokens = ? + CASE WHEN day = ? THEN day_tokens ELSE 0 END, day = ?,
     month_tokens = ? + CASE WHEN month = ? THEN month_tokens ELSE 0 END, month = ? WHERE key_id = ?`,
   live: "INSERT INTO node (id, alive_until) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET alive_until = excluded.alive_until",
-  abandoned: `SELECT key_id, number, started_at, tokens, input_tokens FROM key_request WHERE settled_at IS NULL
+  abandoned: `SELECT key_id, number, started_at, tokens, input_tokens FROM key_request INDEXED BY key_request_window
+    WHERE key_id IN (SELECT id FROM access_key) AND settled_at IS NULL
     AND node NOT IN (SELECT id FROM node WHERE alive_until > ?)`,
-  purge: "DELETE FROM key_request WHERE settled_at < ?",
+  purge: "DELETE FROM key_request WHERE key_id IN (SELECT id FROM access_key) AND settled_at < ?",
   forgetNodes: "DELETE FROM node WHERE alive_until < ?",
 } as const;
 
@@ -224,37 +241,36 @@ class SqliteStore implements KeyStore {
   #readState(keyId: string, number: number = Number.MAX_SAFE_INTEGER): WindowState | undefined {
     const now = Date.now();
     const from = now - this.#width;
-    const key = this.#run.key.get(keyId);
-    const stored = this.#run.state.get(keyId);
-    if (key === undefined || stored === undefined) return undefined;
-    const started = this.#run.started.get(keyId, from);
-    const settled = this.#run.settled.get(keyId, from);
-    const held = this.#run.held.get(keyId, number);
+    const row = this.#run.state.get(keyId, from, number);
+    if (row === undefined) return undefined;
+    const heldTokens = Number(row["held_tokens"]);
+    const budgets = readBudgets(row, { now, held: heldTokens });
     return {
-      ...readBudgets(stored, { now, held: Number(held?.["tokens"]) }),
+      ...budgets,
       now,
       width: this.#width,
       // The columns of the statement are those of the type.
-      limits: readKey(key as unknown as KeyRow),
-      requests: Number(started?.["requests"]),
-      newestStart: toNumber(started?.["newest"]),
-      settledTokens: Number(settled?.["tokens"]),
-      newestSettled: toNumber(settled?.["newest"]),
-      running: Number(held?.["running"]),
-      heldTokens: Number(held?.["tokens"]),
-      findStart: (position) => toNumber(this.#run.nthNewest.get(keyId, from, position)?.["started_at"]),
+      limits: readLimits(row as unknown as LimitRow),
+      requests: Number(row["requests"]),
+      newestStart: toNumber(row["newest_start"]),
+      settledTokens: Number(row["settled_tokens"]),
+      newestSettled: toNumber(row["newest_settled"]),
+      running: Number(row["running"]),
+      heldTokens,
+      findStart: (position) =>
+        toNumber(this.#run.start.get(keyId, budgets.lastNumber - position)?.["started_at"]),
       findFreed: (tokens) => toNumber(this.#run.freed.get(keyId, from, tokens)?.["settled_at"]),
     };
   }
 
   #transact<Result>(work: () => Result): Result {
-    this.#database.exec("BEGIN IMMEDIATE");
+    this.#run.begin.run();
     try {
       const result = work();
-      this.#database.exec("COMMIT");
+      this.#run.commit.run();
       return result;
     } catch (error) {
-      this.#database.exec("ROLLBACK");
+      this.#run.rollback.run();
       throw error;
     }
   }

@@ -21,6 +21,16 @@ export type KeyRow = {
   readonly tokens_per_month: number | null;
 };
 
+export const limitColumns = [
+  "requests_per_minute",
+  "tokens_per_minute",
+  "concurrent_requests",
+  "tokens_per_day",
+  "tokens_per_month",
+] as const satisfies readonly (keyof KeyRow)[];
+
+export type LimitRow = Pick<KeyRow, (typeof limitColumns)[number]>;
+
 /** In the order in which `valuesOf` lists them. */
 export const keyColumns = [
   "id",
@@ -32,11 +42,7 @@ export const keyColumns = [
   "priority",
   "expires_at",
   "revoked_at",
-  "requests_per_minute",
-  "tokens_per_minute",
-  "concurrent_requests",
-  "tokens_per_day",
-  "tokens_per_month",
+  ...limitColumns,
 ] as const satisfies readonly (keyof KeyRow)[];
 
 /** Those that `update` changes. */
@@ -83,16 +89,7 @@ function readNames(text: string): readonly string[] {
   return Array.isArray(names) ? names.filter((name) => typeof name === "string") : [];
 }
 
-function readLimits(
-  row: Pick<
-    KeyRow,
-    | "requests_per_minute"
-    | "tokens_per_minute"
-    | "concurrent_requests"
-    | "tokens_per_day"
-    | "tokens_per_month"
-  >,
-): KeyLimits {
+export function readLimits(row: LimitRow): KeyLimits {
   return {
     requestsPerMinute: toNumber(row.requests_per_minute),
     tokensPerMinute: toNumber(row.tokens_per_minute),

@@ -1,7 +1,12 @@
+/**
+ * @module
+ * Terminal output and input that only Hearth has: progress bars, streamed Markdown, the line editor, and the messages of
+ * its errors; the rest is in the package `terminal`. Knows nothing of HTTP. Imported by `commands/` and `main.ts`.
+ */
 import { type NextStep, nextStepFor, nextStepForStatus } from "@hearth-and-keep/hearth-contract";
+import { sanitizeLine } from "@hearth-and-keep/terminal";
 import type { CallFailure } from "../server-client/call-failure.ts";
 import { exitCodes } from "./exit-codes.ts";
-import { sanitizeLine } from "./sanitize-text.ts";
 
 /** What happened, and what to type next. */
 export type ErrorMessage = {

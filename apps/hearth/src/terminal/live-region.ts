@@ -1,5 +1,4 @@
-import type { Screen } from "./screen.ts";
-import { displayWidth } from "./text-width.ts";
+import { displayWidth, type Screen } from "@hearth-and-keep/terminal";
 
 /** The last lines of the terminal, which are redrawn when their content changes. */
 export type LiveRegion = {

@@ -1,6 +1,5 @@
+import { displayWidth, padToWidth, type Screen, wrapToWidth } from "@hearth-and-keep/terminal";
 import { lexer, type Token, type Tokens } from "marked";
-import type { Screen } from "./screen.ts";
-import { displayWidth, padToWidth, wrapToWidth } from "./text-width.ts";
 
 export type Block = { readonly token: Token; readonly raw: string };
 

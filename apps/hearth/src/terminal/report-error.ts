@@ -1,11 +1,10 @@
 import { type ErrorDetails, isFailureCode, nextStepFor } from "@hearth-and-keep/hearth-contract";
+import { printToStderr } from "@hearth-and-keep/terminal";
 import { CommanderError } from "commander";
 import type { CommandFailure } from "../failures.ts";
 import { CallError } from "../server-client/call-failure.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { formatCallFailure, formatLines, formatNextStep } from "./format-error.ts";
-import { errorScreen } from "./screen.ts";
-import { wrapToWidth } from "./text-width.ts";
 
 /** Prints the error to standard error and returns the exit code. Unexpected errors are rethrown. */
 export async function reportError(error: unknown): Promise<number> {
@@ -18,30 +17,6 @@ export async function reportError(error: unknown): Promise<number> {
   const { messages, exitCode } = await explainOtherError(error);
   for (const message of messages) printToStderr(message);
   return exitCode;
-}
-
-/** Wraps between words in a terminal; elsewhere the text stays on one line, so that it can be searched for. */
-export function printToStderr(text: string): void {
-  const columns = errorScreen.isTerminal ? errorScreen.columns() - 1 : Number.MAX_SAFE_INTEGER;
-  for (const line of wrapToWidth(text, columns)) errorScreen.writeLine(line);
-}
-
-type UsageErrorOptions = {
-  readonly write: (text: string) => void;
-  /** The command whose arguments are wrong, if it exists. */
-  readonly command: string | undefined;
-};
-
-/** Rewrites the argument parser's error in the format of all our errors. */
-export function reportUsageError(text: string, { write, command }: UsageErrorOptions): void {
-  const [first = "", ...suggestions] = text.trimEnd().split("\n");
-  const message = first
-    .slice(first.indexOf(":") + 1)
-    .trim()
-    .replaceAll("'", '"');
-  write(`${message.charAt(0).toUpperCase()}${message.slice(1)}\n`);
-  for (const suggestion of suggestions) write(`${suggestion.replace(/^\(|\)$/gu, "")}\n`);
-  write(`Next: see hearth ${command === undefined ? "" : `${command} `}--help\n`);
 }
 
 /** Settings, the store and the server's own start. Loaded only here, because client commands do not need them. */

@@ -1,10 +1,8 @@
+import { errorScreen, type Screen, sanitizeText, truncateToWidth } from "@hearth-and-keep/terminal";
 import { formatDuration } from "./format-units.ts";
 import { openLiveRegion } from "./live-region.ts";
-import { sanitizeText } from "./sanitize-text.ts";
-import { errorScreen, type Screen } from "./screen.ts";
 import { showSpinner } from "./spinner.ts";
 import { openStreamedMarkdown } from "./streamed-markdown.ts";
-import { truncateToWidth } from "./text-width.ts";
 
 /** A chunk of a streamed response, or what it waits for: how much of its model is loaded, or its turn. */
 export type ResponseChunk = {

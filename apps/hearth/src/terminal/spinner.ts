@@ -1,7 +1,6 @@
+import { type Screen, truncateToWidth } from "@hearth-and-keep/terminal";
 import { formatDuration } from "./format-units.ts";
 import { openLiveRegion } from "./live-region.ts";
-import type { Screen } from "./screen.ts";
-import { truncateToWidth } from "./text-width.ts";
 
 const barColumns = 16;
 const filledColumns = 5;

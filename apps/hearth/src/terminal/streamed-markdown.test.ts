@@ -1,8 +1,7 @@
+import { displayWidth, type Screen } from "@hearth-and-keep/terminal";
 import { expect, test } from "vitest";
 import { parseMarkdown, renderBlock } from "./markdown.ts";
-import type { Screen } from "./screen.ts";
 import { openStreamedMarkdown } from "./streamed-markdown.ts";
-import { displayWidth } from "./text-width.ts";
 
 /** A screen that records its lines, without styles. */
 function openRecordingScreen(columns = 40): {

@@ -1,7 +1,6 @@
+import { type Screen, sanitizeText } from "@hearth-and-keep/terminal";
 import { openLiveRegion } from "./live-region.ts";
 import { type Block, parseMarkdown, renderBlock } from "./markdown.ts";
-import { sanitizeText } from "./sanitize-text.ts";
-import type { Screen } from "./screen.ts";
 
 /** Renders Markdown while it is being generated. */
 export type StreamedMarkdown = { add(text: string): void; end(): void };

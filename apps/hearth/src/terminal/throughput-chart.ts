@@ -1,4 +1,4 @@
-import type { Screen } from "./screen.ts";
+import type { Screen } from "@hearth-and-keep/terminal";
 
 export type ThroughputChart = {
   readonly title: string;

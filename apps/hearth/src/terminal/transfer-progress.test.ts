@@ -1,5 +1,5 @@
+import type { Screen } from "@hearth-and-keep/terminal";
 import { expect, test } from "vitest";
-import type { Screen } from "./screen.ts";
 import { openTransferProgress } from "./transfer-progress.ts";
 
 function openRecordingScreen(

@@ -1,8 +1,6 @@
+import { padToWidth, type Screen, sanitizeLine, truncateToWidth } from "@hearth-and-keep/terminal";
 import { formatBytes, formatDuration } from "./format-units.ts";
 import { openLiveRegion } from "./live-region.ts";
-import { sanitizeLine } from "./sanitize-text.ts";
-import type { Screen } from "./screen.ts";
-import { padToWidth, truncateToWidth } from "./text-width.ts";
 
 /** One step of a pull, a push, an upload or a creation. */
 export type ProgressStep = {

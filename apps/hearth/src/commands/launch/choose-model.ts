@@ -1,9 +1,8 @@
 import { createInterface } from "node:readline/promises";
+import { errorScreen, sanitizeLine } from "@hearth-and-keep/terminal";
 import { CallError, callFailure } from "../../server-client/call-failure.ts";
 import { listModels, type ModelInfo, showModel } from "../../server-client/response-types.ts";
 import type { ServerClient } from "../../server-client/server-client.ts";
-import { sanitizeLine } from "../../terminal/sanitize-text.ts";
-import { errorScreen } from "../../terminal/screen.ts";
 
 /** The model of an agent. */
 export type AgentModel = {

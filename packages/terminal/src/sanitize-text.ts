@@ -1,10 +1,3 @@
-/**
- * @module
- * Terminal output and input: sanitized and measured text, tables, progress bars, streamed Markdown, the line editor, and
- * error messages. No control sequence from a model or a server reaches the terminal, and output fits the window. Knows
- * nothing of HTTP. Imported by `commands/` and `main.ts`.
- */
-
 /** Control characters except newlines, and Unicode direction overrides. */
 const controlCharacters =
   // oxlint-disable-next-line no-control-regex -- matches control characters

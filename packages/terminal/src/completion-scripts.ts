@@ -2,22 +2,27 @@
 export type CommandCompletion = {
   readonly names: readonly string[];
   readonly summary: string;
-  readonly takesModel: boolean;
+  /** Shell command that prints further values, one per line; undefined if there are none. */
+  readonly listCommand: string | undefined;
   /** Fixed values that may follow it, e.g. subcommands. */
   readonly arguments: readonly string[];
   readonly flags: readonly { readonly long: string; readonly description: string }[];
 };
 
+export const shells = ["bash", "zsh", "fish"] as const;
+
+/** The script that completes the commands of a program. */
 export function writeCompletion(
-  shell: "bash" | "zsh" | "fish",
+  shell: (typeof shells)[number],
+  program: string,
   commands: readonly CommandCompletion[],
 ): string {
-  return { bash: writeBash, zsh: writeZsh, fish: writeFish }[shell](commands);
+  return { bash: writeBash, zsh: writeZsh, fish: writeFish }[shell](program, commands);
 }
 
-/** Bash splits words at the colons of model names, so the part before the last colon is removed from each match. */
-function writeBash(commands: readonly CommandCompletion[]): string {
-  return `_hearth() {
+/** Bash splits words at colons, so the part before the last colon is removed from each match. */
+function writeBash(program: string, commands: readonly CommandCompletion[]): string {
+  return `_${program}() {
   local word="\${COMP_WORDS[COMP_CWORD]}" words="" IFS=$' \\t\\n' line="\${COMP_LINE:0:COMP_POINT}"
   COMPREPLY=()
   if [[ $COMP_CWORD -eq 1 ]]; then
@@ -35,25 +40,24 @@ ${commands.map(writeBashCase).join("\n")}
     for index in "\${!COMPREPLY[@]}"; do COMPREPLY[$index]="\${COMPREPLY[$index]#"$cut"}"; done
   fi
 }
-complete -F _hearth hearth
+complete -F _${program} ${program}
 `;
 }
 
-function writeBashCase({ names, takesModel, arguments: values, flags }: CommandCompletion): string {
+function writeBashCase({ names, listCommand, arguments: values, flags }: CommandCompletion): string {
   const all = [...values, ...flags.map(({ long }) => long), "--help"].join(" ");
-  const models = takesModel
-    ? ' [[ "$word" == -* ]] || words="$words $(hearth completion --models 2>/dev/null)";'
-    : "";
-  return `    ${names.join("|")}) words="${all}";${models} ;;`;
+  const listed =
+    listCommand === undefined ? "" : ` [[ "$word" == -* ]] || words="$words $(${listCommand} 2>/dev/null)";`;
+  return `    ${names.join("|")}) words="${all}";${listed} ;;`;
 }
 
-function writeZsh(commands: readonly CommandCompletion[]): string {
+function writeZsh(program: string, commands: readonly CommandCompletion[]): string {
   const rows = commands.flatMap(({ names, summary }) =>
     names.map((name) => `    ${quote(`${name}:${summary}`)}`),
   );
-  return `#compdef hearth
-_hearth() {
-  local -a commands models
+  return `#compdef ${program}
+_${program}() {
+  local -a commands listed
   commands=(
 ${rows.join("\n")}
   )
@@ -62,34 +66,35 @@ ${rows.join("\n")}
 ${commands.map(writeZshCase).join("\n")}
   esac
 }
-if [[ "$funcstack[1]" == _hearth ]]; then _hearth "$@"; else compdef _hearth hearth; fi
+if [[ "$funcstack[1]" == _${program} ]]; then _${program} "$@"; else compdef _${program} ${program}; fi
 `;
 }
 
-function writeZshCase({ names, takesModel, arguments: values, flags }: CommandCompletion): string {
+function writeZshCase({ names, listCommand, arguments: values, flags }: CommandCompletion): string {
   const all = [...values, ...flags.map(({ long }) => long), "--help"].join(" ");
-  const models = takesModel
-    ? ' [[ "$PREFIX" == -* ]] || { models=(${(f)"$(hearth completion --models 2>/dev/null)"}); compadd -a models; };'
-    : "";
-  return `    ${names.join("|")}) compadd -- ${all};${models} [[ "$PREFIX" == -* ]] || _files ;;`;
+  const listed =
+    listCommand === undefined
+      ? ""
+      : ` [[ "$PREFIX" == -* ]] || { listed=(\${(f)"$(${listCommand} 2>/dev/null)"}); compadd -a listed; };`;
+  return `    ${names.join("|")}) compadd -- ${all};${listed} [[ "$PREFIX" == -* ]] || _files ;;`;
 }
 
-function writeFish(commands: readonly CommandCompletion[]): string {
+function writeFish(program: string, commands: readonly CommandCompletion[]): string {
   const lines = commands.flatMap((command) => {
-    const { names, summary, takesModel, arguments: values, flags } = command;
+    const { names, summary, listCommand, arguments: values, flags } = command;
     const seen = `"__fish_seen_subcommand_from ${names.join(" ")}"`;
     return [
       ...names.map(
-        (name) => `complete -c hearth -n __fish_use_subcommand -f -a ${name} -d ${quote(summary)}`,
+        (name) => `complete -c ${program} -n __fish_use_subcommand -f -a ${name} -d ${quote(summary)}`,
       ),
       ...flags.map(
         ({ long, description }) =>
-          `complete -c hearth -n ${seen} -l ${long.slice(2)} -d ${quote(truncate(description))}`,
+          `complete -c ${program} -n ${seen} -l ${long.slice(2)} -d ${quote(truncate(description))}`,
       ),
-      ...(values.length > 0 ? [`complete -c hearth -n ${seen} -f -a ${quote(values.join(" "))}`] : []),
-      ...(takesModel
-        ? [`complete -c hearth -n ${seen} -f -a "(hearth completion --models 2>/dev/null)"`]
-        : []),
+      ...(values.length > 0 ? [`complete -c ${program} -n ${seen} -f -a ${quote(values.join(" "))}`] : []),
+      ...(listCommand === undefined
+        ? []
+        : [`complete -c ${program} -n ${seen} -f -a "(${listCommand} 2>/dev/null)"`]),
     ];
   });
   return `${lines.join("\n")}\n`;
