@@ -178,9 +178,10 @@ const admissionSettings = {
   }),
   groupsClaim: textSetting({
     placeholder: "name",
-    defaultValue: "groups",
+    defaultValue: undefined,
     maxLength: 255,
-    description: "claim of the ID token that lists a person's groups",
+    description:
+      "claim of the general-purpose provider's ID token that lists a person's groups; if it is set, groups fill teams; rules read groups without it",
   }),
   groupsScope: textSetting({
     placeholder: "scope",

@@ -1,6 +1,7 @@
 import type { WebFiles } from "@hearth-and-keep/http-service";
 import type { AuditLog } from "./audit/audit-log.ts";
 import type { NodeLog } from "./audit/node-log.ts";
+import type { FindAccess } from "./authorization/member-access.ts";
 import type { Database } from "./database/open-database.ts";
 import type { HealthDependencies } from "./health.ts";
 import type { ServerKeys } from "./keys/server-keys.ts";
@@ -25,6 +26,7 @@ export type KeepDependencies = HealthDependencies & {
   readonly metrics: Metrics;
   readonly issuerKeys: IssuerKeys;
   readonly recordRefusal: RecordAttempt;
+  readonly findAccess: FindAccess;
   readonly console: {
     /** Empty when the console was not built. */
     readonly files: WebFiles;

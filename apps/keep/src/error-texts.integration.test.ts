@@ -35,7 +35,7 @@ test("an invalid request is answered with the field and its allowed values, with
   ]);
   const token = { name: "t", scopes: ["secrets:peek"] };
   expect(await reasonsOf("POST", "/api/secrets/tokens", token)).toEqual([
-    expect.stringMatching(/^scopes\.0: must be one of vaults:read, .*, keys:rotate$/u),
+    expect.stringMatching(/^scopes\.0: must be one of vaults:read, .*, grants:write$/u),
   ]);
   expect(await reasonsOf("GET", "/audit?type=secret-stolen")).toEqual([
     expect.stringMatching(/^type: must be one of .*secret-written.*denied$/u),

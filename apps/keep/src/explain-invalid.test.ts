@@ -5,7 +5,7 @@ import { explainInvalid } from "./explain-invalid.ts";
 import { routes } from "./routes.ts";
 
 const scopes =
-  "vaults:read, vaults:write, vaults:delete, secrets:list, secrets:read, secrets:write, secrets:delete, secrets:destroy, tokens:read, tokens:write, audit:read, keys:rotate";
+  "vaults:read, vaults:write, vaults:delete, secrets:list, secrets:read, secrets:write, secrets:delete, secrets:destroy, tokens:read, tokens:write, audit:read, keys:rotate, grants:read, grants:write";
 
 test.each<[what: string, schema: TSchema, value: unknown, errors: readonly string[]]>([
   ["a valid body", newSecret, { value: "x" }, []],
@@ -22,7 +22,7 @@ test.each<[what: string, schema: TSchema, value: unknown, errors: readonly strin
     ["limit: must be a whole number from 1 to 200"],
   ],
   ["an unknown scope", newToken, { name: "t", scopes: ["a:b"] }, [`scopes.0: must be one of ${scopes}`]],
-  ["an empty list", newToken, { name: "t", scopes: [] }, ["scopes: must have 1 to 12 items"]],
+  ["an empty list", newToken, { name: "t", scopes: [] }, ["scopes: must have 1 to 14 items"]],
   [
     "an item twice",
     newToken,
@@ -78,7 +78,7 @@ test.each<[what: string, schema: TSchema, value: unknown, errors: readonly strin
     vaultChanges,
     {},
     [
-      ": must have at least one of name, demands_preconditions, most_versions, when_versions_full, environments, base",
+      ": must have at least one of name, demands_preconditions, most_versions, when_versions_full, environments, base, protected_paths",
     ],
   ],
   ["something else than an object", newSecret, "x", [": must be an object"]],

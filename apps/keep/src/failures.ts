@@ -1,6 +1,6 @@
 import type { Explanation } from "@hearth-and-keep/command-line";
 import { exitCodes, FailureError } from "@hearth-and-keep/failures";
-import type { OAuthError } from "@hearth-and-keep/vault-contract";
+import type { LoginError, OAuthError } from "@hearth-and-keep/vault-contract";
 import type { AdmissionRefusal } from "./admission/decide-admission.ts";
 import type { Scope } from "./authorization/scopes.ts";
 
@@ -47,11 +47,17 @@ export type RequestFailure =
   | { readonly kind: "session-required" }
   | { readonly kind: "operator-required" }
   | { readonly kind: "sign-in-too-old" }
+  /** Nobody may change what is protected alone; `subject` begins a sentence, such as the path of the secret. */
+  | { readonly kind: "approval-required"; readonly subject: string }
+  /** Whoever proposed a change, or created or rotated the token that did, approves it. */
+  | { readonly kind: "second-person-required" }
   /** The caller's role in the organisation does not have the right. */
   | { readonly kind: "role-required" }
   | { readonly kind: "last-owner" }
   /** Also for another account's resources, which must be indistinguishable from missing ones. */
   | { readonly kind: "not-found" }
+  /** Used, revoked, expired or for somebody else, which must be indistinguishable from one that never was. */
+  | { readonly kind: "invitation-not-valid" }
   /** A vault outside the token's limits; responds like "not-found", so that the token does not reveal what exists. */
   | { readonly kind: "vault-not-allowed" }
   | { readonly kind: "no-such-method"; readonly allowed: readonly string[] }
@@ -70,8 +76,12 @@ export type RequestFailure =
   /** `holder` is the path of the secret whose value contains the reference. */
   | { readonly kind: "reference-missing"; readonly reference: string; readonly holder: string }
   | { readonly kind: "reference-cycle"; readonly references: readonly string[] }
-  /** A token exchange, with an error code of RFC 6749. */
-  | { readonly kind: "exchange-refused"; readonly error: OAuthError["error"]; readonly description: string }
+  /** A token exchange or a login, with an error code of RFC 6749, RFC 8628 or RFC 8693. */
+  | {
+      readonly kind: "exchange-refused";
+      readonly error: (OAuthError | LoginError)["error"];
+      readonly description: string;
+    }
   | { readonly kind: "rate-limited"; readonly retryAfterSeconds: number }
   | { readonly kind: "provider-unavailable"; readonly provider: string }
   | { readonly kind: "sign-in-refused"; readonly reason: string }

@@ -1,5 +1,5 @@
 import { type BufferedResponse, jsonResponse } from "@hearth-and-keep/http-service";
-import type { OAuthError } from "@hearth-and-keep/vault-contract";
+import type { LoginError, OAuthError } from "@hearth-and-keep/vault-contract";
 import type { RequestFailure } from "./failures.ts";
 
 const maxDescriptionCharacters = 2048;
@@ -10,7 +10,7 @@ export function oauthErrorResponse(failure: RequestFailure): BufferedResponse | 
   return error === undefined ? undefined : jsonResponse(error, 400);
 }
 
-function describeError(failure: RequestFailure): OAuthError | undefined {
+function describeError(failure: RequestFailure): OAuthError | LoginError | undefined {
   if (failure.kind === "exchange-refused")
     return { error: failure.error, error_description: failure.description };
   if (failure.kind === "request-invalid")

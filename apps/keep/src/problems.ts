@@ -71,6 +71,7 @@ function describeFailure(failure: RequestFailure): ProblemText {
 
 /** The contract's limits. */
 const maxErrors = 64;
+const maxReasonCharacters = 2048;
 const maxDetailCharacters = 8192;
 
 const notFound: ProblemText = { status: 404, code: "not_found", title: "Not found" };
@@ -109,9 +110,10 @@ const problemTexts: {
     status: 422,
     code: "validation_failed",
     title: "Request validation failed",
-    errors: errors
-      .slice(0, maxErrors)
-      .map(({ field, reason }) => ({ place: field.slice(0, 1024), reason: reason.slice(0, 1024) })),
+    errors: errors.slice(0, maxErrors).map(({ field, reason }) => ({
+      place: field.slice(0, 1024),
+      reason: reason.slice(0, maxReasonCharacters),
+    })),
   }),
   unauthenticated: () => ({
     status: 401,
@@ -125,7 +127,12 @@ const problemTexts: {
     title: "More than one credential",
     detail: "Send either one token or one session cookie",
   }),
-  "cross-site": () => ({ status: 403, code: "cross_site", title: "Cross-site request refused" }),
+  "cross-site": () => ({
+    status: 403,
+    code: "cross_site",
+    title: "Cross-site request refused",
+    detail: "A session is accepted from Keep's own pages only, which browsers mark; programs send a token",
+  }),
   "insufficient-scope": ({ scope }) => ({
     status: 403,
     code: "insufficient_scope",
@@ -142,14 +149,15 @@ const problemTexts: {
   "grant-exceeded": () => ({
     status: 403,
     code: "out_of_reach",
-    title: "A token cannot grant or manage more than it has",
+    title: "You cannot grant or manage more than you have",
     detail:
-      "Scopes, vaults, paths, addresses and expiry must be within the token's own; a token can rotate only itself and tokens created with it, and revoke or rename only tokens within its vaults and paths",
+      "Scopes, vaults, paths, addresses and expiry must be within your own, and in an organisation you must manage the vaults, which are to be named; a token can rotate only itself and tokens created with it, and revoke or rename only tokens within its vaults and paths",
   }),
   "session-required": () => ({
     status: 403,
     code: "session_required",
     title: "Requires a signed-in session",
+    detail: "A token cannot do this; a person can, in the console or with requests from its pages",
   }),
   "operator-required": () => ({
     status: 403,
@@ -161,10 +169,23 @@ const problemTexts: {
     code: "fresh_sign_in_required",
     title: "Requires a recent sign-in; sign in again",
   }),
+  "approval-required": ({ subject }) => ({
+    status: 409,
+    code: "approval_required",
+    title: "Requires the approval of a second person",
+    detail: `${subject} is protected. Propose the change at POST /api/secrets/vaults/{vault}/changes, and another person can approve it`,
+  }),
+  "second-person-required": () => ({
+    status: 403,
+    code: "second_person_required",
+    title: "Requires another person",
+    detail:
+      "Neither whoever proposed a change can approve it, nor whoever created or rotated the token that proposed it",
+  }),
   "role-required": () => ({
     status: 403,
     code: "role_required",
-    title: "Your role in this organisation does not allow this",
+    title: "Your role or your access to this vault does not allow this",
   }),
   "last-owner": () => ({
     status: 409,
@@ -185,6 +206,11 @@ const problemTexts: {
     detail: refusalText(identity),
   }),
   "not-found": () => notFound,
+  "invitation-not-valid": () => ({
+    ...notFound,
+    title: "Invitation not valid",
+    detail: "It may have been accepted or revoked, have expired, or be for another person; ask for a new one",
+  }),
   "vault-not-allowed": () => notFound,
   "no-such-method": ({ allowed }) => ({
     status: 405,

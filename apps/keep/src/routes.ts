@@ -8,16 +8,27 @@ import {
   auditKeys,
   auditPage,
   auditQuery,
+  authorizeDecision,
+  authorizeQuery,
   batch,
   batchOutcome,
+  change,
+  changeApproval,
+  changeListQuery,
+  changePage,
+  changeQuery,
   compareQuery,
   dailyCounts,
   dailyQuery,
   deletionQuery,
+  deviceDecision,
+  deviceLogin,
+  deviceQuery,
   exchangeAttempts,
   exchangedToken,
   exportedFile,
   exportQuery,
+  exposure,
   folder,
   folderComparison,
   folderDeletionQuery,
@@ -34,16 +45,24 @@ import {
   issuedToken,
   leakedTokens,
   leakedTokensResponse,
+  loginError,
+  loginExchange,
+  loginToken,
   memberChange,
   memberPage,
   memberQuery,
+  newChange,
+  newDeviceLogin,
   newFolder,
   newInvitation,
   newOrganisation,
+  newOrganisationToken,
   newSecret,
+  newTeam,
   newToken,
   newTrustRule,
   newVault,
+  newVaultGrant,
   notReady,
   oauthError,
   operation,
@@ -68,6 +87,9 @@ import {
   session,
   sessionList,
   startedOperation,
+  team,
+  teamChanges,
+  teamList,
   tokenChange,
   tokenExchange,
   tokenPage,
@@ -79,10 +101,15 @@ import {
   valueByPathQuery,
   valueQuery,
   valuesQuery,
+  vaultAccess,
   vaultChanges,
   vaultDetail,
+  vaultGrant,
+  vaultGrantList,
+  vaultGrantQuery,
   vaultList,
   vaultListQuery,
+  vaultTransfer,
   versionPage,
 } from "@hearth-and-keep/vault-contract";
 import {
@@ -102,8 +129,17 @@ import {
   handleListCheckpoints,
 } from "./audit/http.ts";
 import { handleConsoleFile, handleConsolePage } from "./console/http.ts";
+import { handleCreateGrant, handleDeleteGrant, handleGetAccess, handleListGrants } from "./grants/http.ts";
 import { handleAlive, handleReady } from "./health.ts";
 import { handleGetOperation, handleRotateKey } from "./keys/rotation/http.ts";
+import {
+  handleAuthorize,
+  handleAuthorizePage,
+  handleDecideDevice,
+  handleDevicePage,
+  handleFinishLogin,
+  handleStartDeviceLogin,
+} from "./logins/http.ts";
 import { handleOpenApi } from "./openapi/http.ts";
 import {
   handleGetAnyAccount,
@@ -118,18 +154,38 @@ import {
   handleChangeMember,
   handleCreateInvitation,
   handleCreateOrganisation,
+  handleCreateOrganisationVault,
   handleDeleteOrganisation,
+  handleGetExposure,
   handleGetOrganisation,
   handleLeaveOrganisation,
   handleListInvitations,
   handleListMembers,
   handleListOrganisations,
+  handleListOrganisationVaults,
   handleRemoveMember,
   handleRenameOrganisation,
   handleRevokeInvitation,
 } from "./organisations/http.ts";
 import { handleInvitationPage, handleJoin } from "./organisations/invitation-page/http.ts";
+import {
+  handleAddTeamMember,
+  handleCreateTeam,
+  handleDeleteTeam,
+  handleListTeams,
+  handleRemoveTeamMember,
+  handleUpdateTeam,
+} from "./organisations/teams/http.ts";
+import { addressLimits, maxExchangeBytes, maxLoginBytes } from "./route-limits.ts";
 import type { KeepRoute } from "./route-row.ts";
+import {
+  handleApproveChange,
+  handleGetChange,
+  handleListChanges,
+  handleProposeChange,
+  handleRejectChange,
+  handleWithdrawChange,
+} from "./secrets/approvals/http.ts";
 import { handleCompareFolders, handlePromoteSecrets } from "./secrets/environments/http.ts";
 import { handleExport, handleImport, handleReadValues, readTextFile } from "./secrets/exchange/http.ts";
 import { handleCreateFolder, handleDeleteFolder, handleMoveFolder } from "./secrets/folders/http.ts";
@@ -155,12 +211,14 @@ import {
   handleStartSignIn,
 } from "./sign-in/http.ts";
 import {
+  handleCreateMemberToken,
   handleCreateToken,
   handleGetOwnToken,
   handleGetToken,
   handleListTokens,
   handleRenameToken,
   handleReportLeakedTokens,
+  handleRevokeOwnToken,
   handleRevokeToken,
   handleRotateToken,
 } from "./tokens/http.ts";
@@ -172,6 +230,7 @@ import {
   handleRestoreVault,
   handleUpdateVault,
 } from "./vaults/http.ts";
+import { handleTransferVault } from "./vaults/transfer/http.ts";
 import {
   handleCreateTrustRule,
   handleDeleteTrustRule,
@@ -183,46 +242,32 @@ import {
   handleUpdateTrustRule,
 } from "./workload/http.ts";
 
-/** Per client address. Covers both requests of a sign-in; many people may share one address. */
-const signInLimit = { name: "sign-in", perMinute: 600 };
-/** Per client address; one report carries up to 100 tokens. */
-const leakReportLimit = { name: "leaked", perMinute: 20 };
-
-/** Per client address; many jobs may share one. */
-const exchangeLimit = { name: "exchange", perMinute: 300 };
-
-/** A token of the largest accepted size, with every character escaped. */
-const maxExchangeBytes = 65_536;
-
-/** Per client address; nobody types more of them. */
-const operatorCodeLimit = { name: "operator-code", perMinute: 10 };
-
-/** Per client address. Covers both requests of a person who accepts. */
-const invitationLimit = { name: "invitation", perMinute: 60 };
-
-/** Per client address; the document is large and never changes. */
-const documentLimit = { name: "openapi", perMinute: 60 };
-
 /** Every URL of Keep; a GET row also serves HEAD. The OpenAPI document is generated from these rows. */
 // biome-ignore format: a table is read down its columns
 export const routes: readonly KeepRoute[] = [
   { method: "GET",    path: "/healthz",                                                             operationId: "checkLiveness",           access: "public",                          handle: handleAlive,                                                   responses: { 200: { json: alive } }, summary: "Liveness: the process runs" },
   { method: "GET",    path: "/readyz",                                                              operationId: "checkReadiness",          access: "public",                          handle: handleReady,                                                   responses: { 200: { json: ready }, 503: { json: notReady } }, summary: "Readiness: this node can serve requests" },
   { method: "GET",    path: "/sign-in",                                                             operationId: "showSignInPage",          access: "public",                          handle: handleSignInPage,                                              responses: { 200: { type: "text/html" } }, summary: "Sign-in page" },
-  { method: "POST",   path: "/auth/login/:provider",                                                operationId: "startSignIn",             access: "public",                          handle: handleStartSignIn,                                             addressLimit: signInLimit, responses: { 303: "empty" }, summary: "Start a sign-in from one of Keep's own pages" },
+  { method: "POST",   path: "/auth/login/:provider",                                                operationId: "startSignIn",             access: "public",                          handle: handleStartSignIn,                                             addressLimit: addressLimits.signIn, responses: { 303: "empty" }, summary: "Start a sign-in from one of Keep's own pages" },
   { method: "GET",    path: "/auth/development",                                                    operationId: "showDevelopmentSignIn",   access: "public",                          handle: handleDevelopmentPage,                                         responses: { 200: { type: "text/html" } }, summary: "Page of keep serve --dev on which people choose a name; not found otherwise" },
-  { method: "GET",    path: "/auth/callback/:provider",                                             operationId: "finishSignIn",            access: "public",                          handle: handleSignInCallback,                                          addressLimit: signInLimit, responses: { 303: "empty" }, summary: "Redirect target for identity providers" },
+  { method: "GET",    path: "/auth/callback/:provider",                                             operationId: "finishSignIn",            access: "public",                          handle: handleSignInCallback,                                          addressLimit: addressLimits.signIn, responses: { 303: "empty" }, summary: "Redirect target for identity providers" },
   { method: "POST",   path: "/auth/logout",                                                         operationId: "signOut",                 access: "public",                          handle: handleSignOut,                                                 responses: { 204: "empty", 303: "empty" }, summary: "Sign out of this browser's session" },
   { method: "POST",   path: "/auth/link/:provider",                                                 operationId: "linkIdentity",            access: "fresh", scope: "session",         handle: handleLinkIdentity,                                            responses: { 303: "empty" }, summary: "Start linking another identity to the account" },
   { method: "POST",   path: "/auth/confirm/:provider",                                              operationId: "confirmSignIn",           access: "session",                         handle: handleReauthenticate,                                          responses: { 303: "empty" }, summary: "Sign in again to get a fresh session" },
+  { method: "GET",    path: "/login/authorize",                                                     operationId: "showLoginRequest",        access: "public",                          ...accepts({ query: authorizeQuery }, handleAuthorizePage),            addressLimit: addressLimits.authorize, responses: { 200: { type: "text/html" }, 303: "empty" }, summary: "Page on which a person allows a command line to use their account" },
+  { method: "POST",   path: "/login/authorize",                                                     operationId: "confirmLoginRequest",      access: "public",                          body: "urlencoded", ...accepts({ body: authorizeDecision, maxBodyBytes: maxLoginBytes }, handleAuthorize), addressLimit: addressLimits.authorize, responses: { 200: { type: "text/html" }, 303: "empty" }, summary: "Approve or deny it; only from Keep's own page. Redirects to a port of 127.0.0.1 with a one-time code" },
+  { method: "GET",    path: "/login/device",                                                        operationId: "showDeviceLogin",         access: "public",                          ...accepts({ query: deviceQuery }, handleDevicePage),                  addressLimit: addressLimits.userCode, responses: { 200: { type: "text/html" }, 303: "empty" }, summary: "Page on which a person enters the code of a command line and compares it" },
+  { method: "POST",   path: "/login/device",                                                        operationId: "confirmDeviceLogin",       access: "public",                          body: "urlencoded", ...accepts({ body: deviceDecision, maxBodyBytes: maxLoginBytes }, handleDecideDevice), addressLimit: addressLimits.userCode, responses: { 200: { type: "text/html" }, 303: "empty" }, summary: "Approve or deny the command line with this code; only from Keep's own page" },
+  { method: "POST",   path: "/api/logins/device",                                                   operationId: "startDeviceLogin",        access: "public",                          body: "urlencoded", errors: "oauth", ...accepts({ body: newDeviceLogin, maxBodyBytes: maxLoginBytes }, handleStartDeviceLogin), addressLimit: addressLimits.deviceLogin, responses: { 200: { json: deviceLogin }, 400: { json: loginError } }, summary: "Start the login of a command line on a machine without a browser (RFC 8628)" },
+  { method: "POST",   path: "/api/logins/token",                                                    operationId: "finishLogin",             access: "public",                          body: "urlencoded", errors: "oauth", ...accepts({ body: loginExchange, maxBodyBytes: maxLoginBytes }, handleFinishLogin), addressLimit: addressLimits.loginToken, responses: { 200: { json: loginToken }, 400: { json: loginError } }, summary: "Get the token of a login that a person approved, once" },
   { method: "GET",    path: "/operator",                                                            operationId: "showOperatorPage",        access: "public",                          handle: handleOperatorPage,                                            responses: { 200: { type: "text/html" }, 303: "empty" }, summary: "Page on which the first operator enters the printed code" },
-  { method: "POST",   path: "/operator",                                                            operationId: "redeemOperatorCode",      access: "public",                          body: "form", handle: handleOperatorCode,                              addressLimit: operatorCodeLimit, responses: { 200: { type: "text/html" }, 303: "empty" }, summary: "Become the first operator with the printed code; only from Keep's own pages" },
+  { method: "POST",   path: "/operator",                                                            operationId: "redeemOperatorCode",      access: "public",                          body: "form", handle: handleOperatorCode,                              addressLimit: addressLimits.operatorCode, responses: { 200: { type: "text/html" }, 303: "empty" }, summary: "Become the first operator with the printed code; only from Keep's own pages" },
   { method: "GET",    path: "/api/operator/accounts",                                               operationId: "listAccounts",            access: "operator",                        ...accepts({ query: operatorAccountQuery }, handleListAccounts),       responses: { 200: { json: operatorAccountPage } }, summary: "List the accounts of this Keep" },
   { method: "GET",    path: "/api/operator/accounts/:account",                                      operationId: "getAnyAccount",           access: "operator",                        handle: handleGetAnyAccount,                                           responses: { 200: { json: operatorAccount } }, summary: "Get an account and how its people sign in" },
   { method: "POST",   path: "/api/operator/accounts/:account/suspend",                              operationId: "suspendAccount",          access: "fresh-operator",                  ...accepts({ query: revocationQuery }, handleSuspendAccount),          responses: { 200: { json: operatorAccount } }, summary: "Suspend an account; with wait=all, respond once no node accepts its sessions and tokens" },
   { method: "POST",   path: "/api/operator/accounts/:account/resume",                               operationId: "resumeAccount",           access: "fresh-operator",                  ...accepts({ query: revocationQuery }, handleResumeAccount),           responses: { 200: { json: operatorAccount } }, summary: "Resume a suspended account" },
-  { method: "GET",    path: "/invitation/:code",                                                                   operationId: "showInvitation",          access: "public",                       handle: handleInvitationPage, addressLimit: invitationLimit, responses: { 200: { type: "text/html" } }, summary: "Page on which a person accepts an invitation" },
-  { method: "POST",   path: "/invitation/:code",                                                                   operationId: "confirmInvitation",        access: "public",                       handle: handleJoin, addressLimit: invitationLimit, responses: { 303: "empty" }, summary: "Accept an invitation from its page" },
+  { method: "GET",    path: "/invitation/:code",                                                                   operationId: "showInvitation",          access: "public",                       handle: handleInvitationPage, addressLimit: addressLimits.invitation, responses: { 200: { type: "text/html" } }, summary: "Page on which a person accepts an invitation" },
+  { method: "POST",   path: "/invitation/:code",                                                                   operationId: "confirmInvitation",        access: "public",                       handle: handleJoin, addressLimit: addressLimits.invitation, responses: { 303: "empty" }, summary: "Accept an invitation from its page" },
   { method: "POST",   path: "/api/invitations/accept",                                                             operationId: "acceptInvitation",        access: "session",                      ...accepts({ body: invitationAcceptance }, handleAcceptInvitation), responses: { 200: { json: organisation } }, summary: "Join an organisation with the code of an invitation, which then no longer works" },
   { method: "GET",    path: "/api/organisations",                                                                  operationId: "listOrganisations",       access: "session",                      handle: handleListOrganisations, responses: { 200: { json: organisationList } }, summary: "List the organisations of which you are a member" },
   { method: "POST",   path: "/api/organisations",                                                                  operationId: "createOrganisation",      access: "session",                      ...accepts({ body: newOrganisation }, handleCreateOrganisation), responses: { 201: { json: organisation } }, summary: "Create an organisation and become its owner" },
@@ -237,6 +282,28 @@ export const routes: readonly KeepRoute[] = [
   { method: "POST",   path: "/api/organisations/:organisation/invitations",                                        operationId: "createInvitation",        access: "fresh-member", right: "members:write", ...accepts({ body: newInvitation }, handleCreateInvitation), responses: { 201: { json: issuedInvitation } }, summary: "Create an invitation; its link is returned only in this response" },
   { method: "DELETE", path: "/api/organisations/:organisation/invitations/:invitation",                            operationId: "revokeInvitation",        access: "member", right: "members:write", handle: handleRevokeInvitation, responses: { 204: "empty" }, summary: "Revoke an invitation" },
   { method: "GET",    path: "/api/organisations/:organisation/audit",                                              operationId: "listOrganisationEvents",  access: "member", right: "audit:read",  ...accepts({ query: auditQuery }, handleListAuditEvents), responses: { 200: { json: auditPage } }, summary: "List the organisation's audit events, newest first" },
+  { method: "GET",    path: "/api/organisations/:organisation/members/:person/exposure",                           operationId: "getExposure",             access: "member", right: "members:write", handle: handleGetExposure, responses: { 200: { json: exposure } }, summary: "List the secrets whose values a member has read or written" },
+  { method: "GET",    path: "/api/organisations/:organisation/teams",                                              operationId: "listTeams",               access: "member", right: "members:read", handle: handleListTeams, responses: { 200: { json: teamList } }, summary: "List the teams of an organisation" },
+  { method: "POST",   path: "/api/organisations/:organisation/teams",                                              operationId: "createTeam",              access: "member", right: "members:write", ...accepts({ body: newTeam }, handleCreateTeam), responses: { 201: { json: team } }, summary: "Create a team" },
+  { method: "PATCH",  path: "/api/organisations/:organisation/teams/:team",                                        operationId: "renameTeam",              access: "member", right: "members:write", ...accepts({ body: teamChanges }, handleUpdateTeam), responses: { 204: "empty" }, summary: "Rename a team, or change the group that fills it, which requires a recent sign-in" },
+  { method: "DELETE", path: "/api/organisations/:organisation/teams/:team",                                        operationId: "deleteTeam",              access: "fresh-member", right: "members:write", handle: handleDeleteTeam, responses: { 204: "empty" }, summary: "Delete a team with its grants; its members stay in the organisation" },
+  { method: "PUT",    path: "/api/organisations/:organisation/teams/:team/members/:person",                        operationId: "addTeamMember",           access: "fresh-member", right: "members:write", handle: handleAddTeamMember, responses: { 204: "empty" }, summary: "Add a member to a team" },
+  { method: "DELETE", path: "/api/organisations/:organisation/teams/:team/members/:person",                        operationId: "removeTeamMember",        access: "fresh-member", right: "members:write", handle: handleRemoveTeamMember, responses: { 204: "empty" }, summary: "Remove a member from a team" },
+  { method: "GET",    path: "/api/organisations/:organisation/vaults",                                             operationId: "listOrganisationVaults",  access: "member", right: "organisation:read", handle: handleListOrganisationVaults, responses: { 200: { json: vaultList } }, summary: "List the vaults of an organisation in which you may do something" },
+  { method: "POST",   path: "/api/organisations/:organisation/vaults",                                             operationId: "createOrganisationVault", access: "member", right: "vaults:create", ...accepts({ body: newVault }, handleCreateOrganisationVault), responses: { 201: { json: vaultDetail } }, summary: "Create a vault in an organisation, which you then manage" },
+  { method: "GET",    path: "/api/organisations/:organisation/tokens",                                             operationId: "listOrganisationTokens",  access: "member", right: "tokens:use", ...accepts({ query: tokenQuery }, handleListTokens), responses: { 200: { json: tokenPage } }, summary: "List your tokens in an organisation and the organisation's own; owners see everybody's" },
+  { method: "POST",   path: "/api/organisations/:organisation/tokens",                                             operationId: "createOrganisationToken", access: "fresh-member", right: "tokens:use", ...accepts({ body: newOrganisationToken }, handleCreateMemberToken), responses: { 201: { json: issuedToken } }, summary: "Create a token in an organisation; its value is returned only in this response" },
+  { method: "GET",    path: "/api/organisations/:organisation/tokens/:token",                                      operationId: "getOrganisationToken",    access: "member", right: "tokens:use", handle: handleGetToken, responses: { 200: { json: apiToken } }, summary: "Get a token of an organisation" },
+  { method: "PATCH",  path: "/api/organisations/:organisation/tokens/:token",                                      operationId: "renameOrganisationToken", access: "member", right: "tokens:use", ...accepts({ body: tokenChange }, handleRenameToken), responses: { 200: { json: apiToken } }, summary: "Rename a token of an organisation" },
+  { method: "DELETE", path: "/api/organisations/:organisation/tokens/:token",                                      operationId: "revokeOrganisationToken", access: "member", right: "tokens:use", ...accepts({ query: revocationQuery }, handleRevokeToken), responses: { 204: "empty" }, summary: "Revoke a token of an organisation and the tokens created with it; with wait=all, respond once no node accepts it" },
+  { method: "POST",   path: "/api/organisations/:organisation/tokens/:token/rotate",                               operationId: "rotateOrganisationToken", access: "fresh-member", right: "tokens:use", ...accepts({ body: tokenRotation }, handleRotateToken), responses: { 200: { json: issuedToken } }, summary: "Issue a new value for a token of an organisation; the old one stays valid for grace_seconds" },
+  { method: "GET",    path: "/api/organisations/:organisation/trust-rules",                                        operationId: "listOrganisationTrustRules", access: "member", right: "trust-rules:write", handle: handleListTrustRules, responses: { 200: { json: trustRuleList } }, summary: "List the trust rules of an organisation" },
+  { method: "POST",   path: "/api/organisations/:organisation/trust-rules",                                        operationId: "createOrganisationTrustRule", access: "fresh-member", right: "trust-rules:write", ...accepts({ body: newTrustRule }, handleCreateTrustRule), responses: { 201: { json: trustRule } }, summary: "Create a trust rule whose tokens are the organisation's; it can grant what you could with such a token" },
+  { method: "POST",   path: "/api/organisations/:organisation/trust-rules/preview",                                operationId: "previewOrganisationTrustRule", access: "member", right: "trust-rules:write", ...accepts({ body: newTrustRule }, handlePreviewTrustRule), responses: { 200: { json: exchangeAttempts } }, summary: "Compare the last tokens that were presented to an organisation with a rule, without creating it" },
+  { method: "GET",    path: "/api/organisations/:organisation/trust-rules/:rule",                                  operationId: "getOrganisationTrustRule", access: "member", right: "trust-rules:write", handle: handleGetTrustRule, responses: { 200: { json: trustRule } }, summary: "Get a trust rule of an organisation" },
+  { method: "PATCH",  path: "/api/organisations/:organisation/trust-rules/:rule",                                  operationId: "updateOrganisationTrustRule", access: "fresh-member", right: "trust-rules:write", ...accepts({ body: trustRuleChanges }, handleUpdateTrustRule), responses: { 200: { json: trustRule } }, summary: "Change a trust rule of an organisation; unless only its name changes, its tokens are revoked" },
+  { method: "DELETE", path: "/api/organisations/:organisation/trust-rules/:rule",                                  operationId: "deleteOrganisationTrustRule", access: "member", right: "trust-rules:write", handle: handleDeleteTrustRule, responses: { 204: "empty" }, summary: "Delete a trust rule of an organisation and revoke its tokens" },
+  { method: "GET",    path: "/api/organisations/:organisation/trust-rules/:rule/attempts",                         operationId: "listOrganisationExchangeAttempts", access: "member", right: "trust-rules:write", handle: handleListAttempts, responses: { 200: { json: exchangeAttempts } }, summary: "Compare the last tokens that were presented to an organisation with one of its rules" },
   { method: "GET",    path: "/api/session",                                                         operationId: "getSession",              access: "session",                         handle: handleGetSession,                                              responses: { 200: { json: session } }, summary: "Get the current session" },
   { method: "GET",    path: "/api/account",                                                         operationId: "getAccount",              access: "session",                         handle: handleGetAccount,                                              responses: { 200: { json: account } }, summary: "Get the account and its identities" },
   { method: "DELETE", path: "/api/account",                                                         operationId: "deleteAccount",           access: "fresh", scope: "session",         ...accepts({ body: accountDeletion }, handleDeleteAccount),            responses: { 204: "empty" }, summary: "Permanently delete the account and everything in it" },
@@ -244,12 +311,13 @@ export const routes: readonly KeepRoute[] = [
   { method: "DELETE", path: "/api/account/sessions",                                                operationId: "endOtherSessions",        access: "session",                         handle: handleDeleteOtherSessions,                                     responses: { 204: "empty" }, summary: "Sign out all other sessions" },
   { method: "DELETE", path: "/api/account/sessions/:session",                                       operationId: "endSession",              access: "session",                         handle: handleDeleteSession,                                           responses: { 204: "empty" }, summary: "Sign out one session" },
   { method: "DELETE", path: "/api/account/identities/:identity",                                    operationId: "unlinkIdentity",          access: "fresh", scope: "session",         handle: handleUnlinkIdentity,                                          responses: { 204: "empty" }, summary: "Unlink an identity; the last one cannot be unlinked" },
-  { method: "GET",    path: "/openapi.json",                                                        operationId: "getOpenApi",              access: "public", addressLimit: documentLimit, handle: handleOpenApi,                                                 responses: { 200: { type: "application/json" } }, summary: "This API as an OpenAPI document" },
+  { method: "GET",    path: "/openapi.json",                                                        operationId: "getOpenApi",              access: "public", addressLimit: addressLimits.document, handle: handleOpenApi,                                                 responses: { 200: { type: "application/json" } }, summary: "This API as an OpenAPI document" },
   { method: "GET",    path: "/api/secrets/tokens",                                                  operationId: "listTokens",              access: "actor", scope: "tokens:read",     ...accepts({ query: tokenQuery }, handleListTokens),                   responses: { 200: { json: tokenPage } }, summary: "List the account's tokens" },
   { method: "POST",   path: "/api/secrets/tokens",                                                  operationId: "createToken",             access: "fresh", scope: "tokens:write",    ...accepts({ body: newToken }, handleCreateToken),                     responses: { 201: { json: issuedToken } }, summary: "Create a token; its value is returned only in this response" },
   { method: "GET",    path: "/api/secrets/tokens/self",                                             operationId: "getOwnToken",             access: "actor", scope: "any",             handle: handleGetOwnToken,                                             responses: { 200: { json: apiToken } }, summary: "Get the token that authenticates this request" },
-  { method: "POST",   path: "/api/secrets/tokens/leaked",                                           operationId: "reportLeakedTokens",      access: "public",                          ...accepts({ body: leakedTokens }, handleReportLeakedTokens),          addressLimit: leakReportLimit, responses: { 200: { json: leakedTokensResponse } }, summary: "Revoke leaked tokens" },
-  { method: "POST",   path: "/api/secrets/tokens/exchange",                                         operationId: "exchangeToken",           access: "public",                          body: "urlencoded", errors: "oauth", ...accepts({ body: tokenExchange, maxBodyBytes: maxExchangeBytes }, handleExchangeToken), addressLimit: exchangeLimit, responses: { 200: { json: exchangedToken }, 400: { json: oauthError } }, summary: "Exchange the token of a workload for a short-lived one of Keep (RFC 8693)" },
+  { method: "DELETE", path: "/api/secrets/tokens/self",                                             operationId: "revokeOwnToken",          access: "actor", scope: "any",             handle: handleRevokeOwnToken,                                          responses: { 204: "empty" }, summary: "Revoke the token that authenticates this request, and the tokens created with it" },
+  { method: "POST",   path: "/api/secrets/tokens/leaked",                                           operationId: "reportLeakedTokens",      access: "public",                          ...accepts({ body: leakedTokens }, handleReportLeakedTokens),          addressLimit: addressLimits.leakReport, responses: { 200: { json: leakedTokensResponse } }, summary: "Revoke leaked tokens" },
+  { method: "POST",   path: "/api/secrets/tokens/exchange",                                         operationId: "exchangeToken",           access: "public",                          body: "urlencoded", errors: "oauth", ...accepts({ body: tokenExchange, maxBodyBytes: maxExchangeBytes }, handleExchangeToken), addressLimit: addressLimits.exchange, responses: { 200: { json: exchangedToken }, 400: { json: oauthError } }, summary: "Exchange the token of a workload for a short-lived one of Keep (RFC 8693)" },
   { method: "GET",    path: "/api/secrets/tokens/:token",                                           operationId: "getToken",                access: "actor", scope: "tokens:read",     handle: handleGetToken,                                                responses: { 200: { json: apiToken } }, summary: "Get a token" },
   { method: "PATCH",  path: "/api/secrets/tokens/:token",                                           operationId: "renameToken",             access: "actor", scope: "tokens:write",    ...accepts({ body: tokenChange }, handleRenameToken),                  responses: { 200: { json: apiToken } }, summary: "Rename a token" },
   { method: "DELETE", path: "/api/secrets/tokens/:token",                                           operationId: "revokeToken",             access: "actor", scope: "tokens:write",    ...accepts({ query: revocationQuery }, handleRevokeToken),             responses: { 204: "empty" }, summary: "Revoke a token and the tokens created with it; with wait=all, respond once no node accepts it" },
@@ -267,6 +335,11 @@ export const routes: readonly KeepRoute[] = [
   { method: "PATCH",  path: "/api/secrets/vaults/:vault",                                           operationId: "updateVault",             access: "actor", scope: "vaults:write",    ...accepts({ body: vaultChanges }, handleUpdateVault),                 responses: { 200: { json: vaultDetail } }, summary: "Update a vault's name and settings" },
   { method: "DELETE", path: "/api/secrets/vaults/:vault",                                           operationId: "deleteVault",             access: "actor", scope: "vaults:delete",   ...accepts({ query: deletionQuery }, handleDeleteVault),               responses: { 204: "empty" }, summary: "Delete a vault, restorable for 30 days; with purge, permanently" },
   { method: "POST",   path: "/api/secrets/vaults/:vault/restore",                                   operationId: "restoreVault",            access: "actor", scope: "vaults:write",    handle: handleRestoreVault,                                            responses: { 200: { json: vaultDetail } }, summary: "Restore a deleted vault" },
+  { method: "POST",   path: "/api/secrets/vaults/:vault/transfer",                                  operationId: "transferVault",           access: "fresh", scope: "session",         ...accepts({ body: vaultTransfer }, handleTransferVault),              responses: { 200: { json: vaultDetail } }, summary: "Transfer a vault to an organisation that you own, or from one to your own account" },
+  { method: "GET",    path: "/api/secrets/vaults/:vault/access",                                    operationId: "getVaultAccess",          access: "actor", scope: "vaults:read",     handle: handleGetAccess,                                               responses: { 200: { json: vaultAccess } }, summary: "Get what you may do in a vault" },
+  { method: "GET",    path: "/api/secrets/vaults/:vault/grants",                                    operationId: "listVaultGrants",         access: "actor", scope: "grants:read",     ...accepts({ query: vaultGrantQuery }, handleListGrants),              responses: { 200: { json: vaultGrantList } }, summary: "List who may do what in a vault of an organisation" },
+  { method: "POST",   path: "/api/secrets/vaults/:vault/grants",                                    operationId: "createVaultGrant",        access: "fresh", scope: "grants:write",    ...accepts({ body: newVaultGrant }, handleCreateGrant),                responses: { 201: { json: vaultGrant } }, summary: "Share a vault with a member or a team of its organisation" },
+  { method: "DELETE", path: "/api/secrets/vaults/:vault/grants/:grant",                             operationId: "deleteVaultGrant",        access: "fresh", scope: "grants:write",    handle: handleDeleteGrant,                                             responses: { 204: "empty" }, summary: "Remove a grant" },
   { method: "GET",    path: "/api/secrets/vaults/:vault/values",                                    operationId: "readValues",              access: "actor", scope: "secrets:read",    ...accepts({ query: valuesQuery }, handleReadValues),                  responses: { 200: { json: secretValues }, 304: "empty" }, summary: "Read many values in one response" },
   { method: "POST",   path: "/api/secrets/vaults/:vault/import",                                    operationId: "importFile",              access: "actor", scope: "secrets:write",   ...accepts({ query: importQuery, body: importRequest }, handleImport), textBody: readTextFile, responses: { 200: { json: importReport } }, summary: "Import a .env or JSON file, all or nothing; with dry_run, report what would change" },
   { method: "GET",    path: "/api/secrets/vaults/:vault/export",                                    operationId: "exportFile",              access: "fresh", scope: "secrets:read",    ...accepts({ query: exportQuery }, handleExport),                      responses: { 200: { json: exportedFile, type: "text/plain" } }, summary: "Export a folder's secrets as a .env or JSON file" },
@@ -281,6 +354,12 @@ export const routes: readonly KeepRoute[] = [
   { method: "DELETE", path: "/api/secrets/vaults/:vault/secrets/:secret",                           operationId: "deleteSecret",            access: "actor", scope: "secrets:delete",  ...accepts({ query: deletionQuery }, handleDeleteSecret),              responses: { 204: "empty" }, summary: "Delete a secret, restorable for 30 days; with purge, permanently" },
   { method: "POST",   path: "/api/secrets/vaults/:vault/secrets/:secret/restore",                   operationId: "restoreSecret",           access: "actor", scope: "secrets:write",   handle: handleRestoreSecret,                                           responses: { 200: { json: secret } }, summary: "Restore a deleted secret" },
   { method: "POST",   path: "/api/secrets/vaults/:vault/batch",                                     operationId: "applyBatch",              access: "actor", scope: "secrets:write",   ...accepts({ body: batch }, handleBatch),                              responses: { 200: { json: batchOutcome } }, summary: "Apply several changes atomically" },
+  { method: "GET",    path: "/api/secrets/vaults/:vault/changes",                                                   operationId: "listChanges",             access: "actor", scope: "secrets:list",    ...accepts({ query: changeListQuery }, handleListChanges), responses: { 200: { json: changePage } }, summary: "List the changes that wait for a second person, or the decided ones, without what they do" },
+  { method: "POST",   path: "/api/secrets/vaults/:vault/changes",                                                   operationId: "proposeChange",           access: "actor", scope: "secrets:write",   ...accepts({ body: newChange }, handleProposeChange), responses: { 201: { json: change } }, summary: "Propose a change that takes effect once another person approves it" },
+  { method: "GET",    path: "/api/secrets/vaults/:vault/changes/:change",                                           operationId: "getChange",               access: "actor", scope: "secrets:list",    ...accepts({ query: changeQuery }, handleGetChange), responses: { 200: { json: change } }, summary: "Get a proposed change with what it does; with values=true, the new values too" },
+  { method: "DELETE", path: "/api/secrets/vaults/:vault/changes/:change",                                           operationId: "withdrawChange",          access: "actor", scope: "secrets:write",   handle: handleWithdrawChange, responses: { 204: "empty" }, summary: "Withdraw a change that you proposed" },
+  { method: "POST",   path: "/api/secrets/vaults/:vault/changes/:change/approve",                                   operationId: "approveChange",           access: "fresh", scope: "session",         ...accepts({ body: changeApproval }, handleApproveChange), responses: { 200: { json: change } }, summary: "Approve a change that another person proposed, which applies it" },
+  { method: "POST",   path: "/api/secrets/vaults/:vault/changes/:change/reject",                                    operationId: "rejectChange",            access: "session",                         handle: handleRejectChange, responses: { 200: { json: change } }, summary: "Reject a proposed change" },
   { method: "GET",    path: "/api/secrets/vaults/:vault/secrets/:secret/value",                     operationId: "readValue",               access: "actor", scope: "secrets:read",    ...accepts({ query: valueQuery }, handleReadValue),                    responses: { 200: { json: secretValue } }, summary: "Read the value of a secret, or of one of its versions" },
   { method: "GET",    path: "/api/secrets/vaults/:vault/values/by-path/*",                          operationId: "readValueByPath",         access: "actor", scope: "secrets:read",    ...accepts({ query: valueByPathQuery }, handleReadValueByPath),        responses: { 200: { json: secretValue } }, summary: "Read the value of the secret at a path" },
   { method: "POST",   path: "/api/secrets/vaults/:vault/secrets/:secret/versions/:version/restore", operationId: "restoreVersion",          access: "actor", scope: "secrets:write",   handle: handleRestoreVersion,                                          responses: { 200: { json: secret } }, summary: "Restore an older version's value as a new version" },
@@ -288,7 +367,7 @@ export const routes: readonly KeepRoute[] = [
   { method: "POST",   path: "/api/secrets/vaults/:vault/folders",                                   operationId: "createFolder",            access: "actor", scope: "secrets:write",   ...accepts({ body: newFolder }, handleCreateFolder),                   responses: { 200: { json: folder }, 201: { json: folder } }, summary: "Create a folder" },
   { method: "DELETE", path: "/api/secrets/vaults/:vault/folders",                                   operationId: "deleteFolder",            access: "actor", scope: "secrets:delete",  ...accepts({ query: folderDeletionQuery }, handleDeleteFolder),        responses: { 200: { json: folderOutcome } }, summary: "Delete a folder; with recursive, including its contents" },
   { method: "POST",   path: "/api/secrets/vaults/:vault/folders/move",                              operationId: "moveFolder",              access: "actor", scope: "secrets:write",   ...accepts({ body: folderMove }, handleMoveFolder),                    responses: { 200: { json: folderOutcome } }, summary: "Move a folder with its contents" },
-  { method: "GET",    path: "/api/secrets/vaults/:vault/secrets",                                   operationId: "listSecrets",             access: "actor", scope: "secrets:list",    ...accepts({ query: secretListQuery }, handleListSecrets),             responses: { 200: { json: secretPage } }, summary: "List secrets by name, without values" },
+  { method: "GET",    path: "/api/secrets/vaults/:vault/secrets",                                   operationId: "listSecrets",             access: "actor", scope: "secrets:list",    ...accepts({ query: secretListQuery }, handleListSecrets),             responses: { 200: { json: secretPage } }, summary: "List secrets, by name unless sorted otherwise, without values" },
   { method: "GET",    path: "/api/secrets/vaults/:vault/folders",                                   operationId: "listFolders",             access: "actor", scope: "secrets:list",    ...accepts({ query: folderListQuery }, handleListFolders),             responses: { 200: { json: folderPage } }, summary: "List the folders in a folder" },
   { method: "GET",    path: "/api/secrets/vaults/:vault/secrets/:secret/versions",                  operationId: "listVersions",            access: "actor", scope: "secrets:list",    ...accepts({ query: pageQuery }, handleListVersions),                  responses: { 200: { json: versionPage } }, summary: "List a secret's versions, newest first, without values" },
   { method: "GET",    path: "/api/secrets/vaults/:vault/audit",                                     operationId: "listAuditEvents",         access: "actor", scope: "audit:read",      ...accepts({ query: auditQuery }, handleListAuditEvents),              responses: { 200: { json: auditPage } }, summary: "List a vault's audit events, newest first" },
@@ -301,12 +380,16 @@ export const routes: readonly KeepRoute[] = [
   { method: "GET",    path: "/api/secrets/audit/daily",                                             operationId: "countAccountDailyEvents", access: "actor", scope: "audit:read",      ...accepts({ query: dailyQuery }, handleCountDailyEvents),             responses: { 200: { json: dailyCounts } }, summary: "Count the account's audit events per day" },
   { method: "GET",    path: "/api/secrets/audit/keys",                                              operationId: "listAuditKeys",           access: "actor", scope: "audit:read",      handle: handleListAuditKeys,                                           responses: { 200: { json: auditKeys } }, summary: "List the public keys that verify checkpoints" },
   { method: "POST",   path: "/api/secrets/vaults/:vault/rotate-key",                                operationId: "rotateKey",               access: "actor", scope: "keys:rotate",     handle: handleRotateKey,                                               responses: { 202: { json: startedOperation } }, summary: "Rotate a vault's data key and re-encrypt its secrets" },
+  { method: "GET",    path: "/api/secrets/vaults/:vault/operations/:operation",                     operationId: "getVaultOperation",       access: "actor", scope: "keys:rotate",     handle: handleGetOperation,                                            responses: { 200: { json: operation } }, summary: "Get the progress of an operation in a vault" },
   { method: "GET",    path: "/api/secrets/operations/:operation",                                   operationId: "getOperation",            access: "actor", scope: "keys:rotate",     handle: handleGetOperation,                                            responses: { 200: { json: operation } }, summary: "Get the progress of an operation" },
   { method: "GET",    path: "/",                                                                    operationId: "showConsole",             access: "public",                          handle: handleConsolePage,                                             responses: { 200: { type: "text/html" } }, summary: "Console" },
   { method: "GET",    path: "/secrets",                                                             operationId: "showConsoleSecrets",      access: "public",                          handle: handleConsolePage,                                             responses: { 200: { type: "text/html" } }, summary: "Console" },
   { method: "GET",    path: "/secrets/*",                                                           operationId: "showConsolePath",         access: "public",                          handle: handleConsolePage,                                             responses: { 200: { type: "text/html" } }, summary: "Console" },
   { method: "GET",    path: "/audit",                                                               operationId: "showConsoleAudit",        access: "public",                          handle: handleConsolePage,                                             responses: { 200: { type: "text/html" } }, summary: "Console" },
   { method: "GET",    path: "/account",                                                             operationId: "showConsoleAccount",      access: "public",                          handle: handleConsolePage,                                             responses: { 200: { type: "text/html" } }, summary: "Console" },
+  { method: "GET",    path: "/accounts",                                                            operationId: "showConsoleAccounts",     access: "public",                          handle: handleConsolePage,                                             responses: { 200: { type: "text/html" } }, summary: "Console" },
+  { method: "GET",    path: "/organisations",                                                       operationId: "showConsoleOrganisations", access: "public",                         handle: handleConsolePage,                                             responses: { 200: { type: "text/html" } }, summary: "Console" },
+  { method: "GET",    path: "/organisations/*",                                                     operationId: "showConsoleOrganisation", access: "public",                          handle: handleConsolePage,                                             responses: { 200: { type: "text/html" } }, summary: "Console" },
   { method: "GET",    path: "/welcome",                                                             operationId: "showConsoleWelcome",      access: "public",                          handle: handleConsolePage,                                             responses: { 200: { type: "text/html" } }, summary: "Console" },
   { method: "GET",    path: "/console/:file",                                                       operationId: "getConsoleFile",          access: "public",                          handle: handleConsoleFile,                                             responses: { 200: { type: "*/*" } }, summary: "Console asset" },
 ];

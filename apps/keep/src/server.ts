@@ -8,7 +8,7 @@ import {
 } from "@hearth-and-keep/http-service";
 import type { Logger } from "@hearth-and-keep/logging";
 import manifest from "../package.json" with { type: "json" };
-import { type AccessDependencies, admit } from "./access/authenticate.ts";
+import { type AccessDependencies, admit, admitAgain } from "./access/authenticate.ts";
 import { createDenialRecorder, isDenial } from "./access/record-denials.ts";
 import { type Actor, formatActor } from "./authorization/actor.ts";
 import type { KeepDependencies } from "./dependencies.ts";
@@ -31,6 +31,7 @@ export const logFields = [
   "records",
   "refusal",
   "outcome",
+  "skippedGroups",
 ] as const;
 
 export type KeepLogger = Logger<(typeof logFields)[number]>;
@@ -76,6 +77,8 @@ export function createVaultServer({ transport, ...dependencies }: ServerDependen
       // Handlers of public rows have no actor and never read it.
       return actor as Actor;
     },
+    // As above.
+    authenticateAgain: async (head, row) => (await admitAgain(head, row, guardedAccess)) as Actor,
     explainInvalid,
     addHeaders: () => headers,
     ...transport,

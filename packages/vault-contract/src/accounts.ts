@@ -12,6 +12,11 @@ const sessionAccount = Type.Object(
   {
     id: described(id, "Identifies the account"),
     display_name: described(displayName, "Name of the person, from the identity provider"),
+    is_operator: Type.Optional(
+      Type.Boolean({
+        description: "True for a person who may manage the accounts of this Keep; absent for others",
+      }),
+    ),
   },
   { ...closed, title: "SessionAccount", description: "The account of a session" },
 );
@@ -20,6 +25,9 @@ const provider = Type.Object(
   {
     kind: providerKind,
     name: Type.String({ maxLength: 64, description: "Its name on the sign-in page" }),
+    fills_teams: Type.Optional(
+      Type.Boolean({ description: "True for a provider whose groups fill teams; absent for others" }),
+    ),
   },
   { ...closed, title: "Provider", description: "An identity provider that can be used to sign in" },
 );

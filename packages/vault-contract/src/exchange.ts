@@ -1,7 +1,7 @@
 import { type Static, Type } from "typebox";
 import { described } from "./described.ts";
 import { expand, secretPath, secretValue } from "./secrets.ts";
-import { closed, flag, revision } from "./shared-fields.ts";
+import { closed, flag, revision, uuid } from "./shared-fields.ts";
 
 const maxItems = 1000;
 const format = Type.Enum(["dotenv", "json"], {
@@ -15,18 +15,28 @@ const paths = Type.Array(secretPath, { maxItems });
 const selection = {
   path: Type.Optional(described(secretPath, "The folder; the root by default")),
   recursive: Type.Optional(described(flag, "`true` includes its subfolders")),
+  names: Type.Optional(
+    Type.String({
+      pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f]+$",
+      minLength: 1,
+      maxLength: 8192,
+      description: "Only secrets with these names, comma-separated",
+      "x-expected": "names of secrets, separated by commas",
+    }),
+  ),
 };
+
+const maxIds = 100;
 
 export const valuesQuery = Type.Object(
   {
     ...selection,
-    names: Type.Optional(
+    ids: Type.Optional(
       Type.String({
-        pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f]+$",
-        minLength: 1,
-        maxLength: 8192,
-        description: "Reads only secrets with these names, comma-separated",
-        "x-expected": "names of secrets, separated by commas",
+        pattern: `^${uuid}(,${uuid}){0,${maxIds - 1}}$`,
+        maxLength: maxIds * 37 - 1,
+        description: `Only secrets with these ids, comma-separated, at most ${maxIds}; not with \`inherit\``,
+        "x-expected": `up to ${maxIds} ids of secrets, separated by commas`,
       }),
     ),
     expand,

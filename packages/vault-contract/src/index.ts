@@ -26,6 +26,20 @@ export {
   dailyQuery,
 } from "./audit.ts";
 export {
+  type Change,
+  type ChangePage,
+  type ChangeSummary,
+  change,
+  changeApproval,
+  changeListQuery,
+  changePage,
+  changeQuery,
+  changeSummary,
+  type NewChangeBody,
+  newChange,
+  type ReviewedOperation,
+} from "./changes.ts";
+export {
   compareQuery,
   type FolderComparison,
   folderComparison,
@@ -45,7 +59,45 @@ export {
   secretValues,
   valuesQuery,
 } from "./exchange.ts";
+export {
+  type Exposure,
+  exposure,
+  newTeam,
+  newVaultGrant,
+  type Team,
+  team,
+  teamChanges,
+  teamList,
+  type VaultAccess,
+  type VaultGrant,
+  vaultAccess,
+  vaultGrant,
+  vaultGrantList,
+  vaultGrantQuery,
+} from "./grants.ts";
 export { alive, notReady, ready } from "./health.ts";
+export {
+  type AuthorizeDecision,
+  type AuthorizeQuery,
+  authorizeDecision,
+  authorizeQuery,
+  codeGrant,
+  type DeviceDecision,
+  type DeviceLogin,
+  deviceDecision,
+  deviceGrant,
+  deviceLogin,
+  deviceQuery,
+  type LoginError,
+  type LoginExchange,
+  type LoginPermission,
+  type LoginToken,
+  loginError,
+  loginExchange,
+  loginToken,
+  maxMachineCharacters,
+  newDeviceLogin,
+} from "./logins.ts";
 export { operation, startedOperation } from "./operations.ts";
 export {
   type OperatorAccount,
@@ -92,6 +144,7 @@ export {
   type SecretChangesBody,
   type SecretMetadata,
   type SecretPage,
+  type SecretSort,
   type SecretValue,
   type SecretVersion,
   secret,
@@ -113,6 +166,7 @@ export {
   leakedTokens,
   leakedTokensResponse,
   type NewToken,
+  newOrganisationToken,
   newToken,
   revocationQuery,
   scopeNames,
@@ -125,12 +179,14 @@ export {
   deletionQuery,
   newVault,
   type Vault,
+  type VaultChangesBody,
   type VaultDetail,
   vault,
   vaultChanges,
   vaultDetail,
   vaultList,
   vaultListQuery,
+  vaultTransfer,
 } from "./vaults.ts";
 export {
   accessTokenType,

@@ -55,6 +55,11 @@ export const member = Type.Object(
       "Name of the person, from the identity provider; null while their account is suspended",
     ),
     role,
+    team_ids: Type.Array(id, { maxItems: 100, description: "The teams that the person is in" }),
+    group_team_ids: Type.Array(id, {
+      maxItems: 100,
+      description: "Those of the teams that a group of the general-purpose provider put the person in",
+    }),
     joined_at: described(timestamp, "When the person joined"),
   },
   { ...closed, title: "Member", description: "A member of an organisation" },

@@ -11,6 +11,8 @@ export const problemCodes = [
   "session_required",
   "operator_required",
   "role_required",
+  "approval_required",
+  "second_person_required",
   "fresh_sign_in_required",
   "sign_in_refused",
   "not_found",
@@ -42,7 +44,7 @@ const fieldProblem = Type.Object(
         "The field, with dots between names and list indexes, e.g. `operations.0.path`; empty for all",
     }),
     reason: Type.String({
-      maxLength: 1024,
+      maxLength: 2048,
       description: "What is wrong with it, and which values are allowed",
     }),
   },

@@ -22,11 +22,11 @@ const segment = Type.String({
   maxLength: 255,
   description: "Name of the secret, without its folder",
 });
-const secretType = Type.Enum(["text", "json", "binary", "file"], {
+export const secretType = Type.Enum(["text", "json", "binary", "file"], {
   title: "SecretType",
   description: "What the value is; `json` values are checked, only `text` values can contain references",
 });
-const encoding = Type.Enum(["utf8", "base64"], {
+export const valueEncoding = Type.Enum(["utf8", "base64"], {
   title: "ValueEncoding",
   description: "How `value` represents the bytes of the value",
 });
@@ -87,12 +87,21 @@ export const secretPage = Type.Object(
 
 export type SecretPage = Static<typeof secretPage>;
 
+const secretSort = Type.Enum(["name", "-name", "updated", "-updated", "created", "-created"], {
+  title: "SecretSort",
+  description:
+    "Order of the list: `name` is the folder and then the name, which is the default; `updated` and `created` list the oldest first; `-` reverses the order. Deleted secrets have no other order than theirs",
+});
+
+export type SecretSort = Static<typeof secretSort>;
+
 export const secretListQuery = Type.Object(
   {
     ...listing,
     q: Type.Optional(described(label, "Lists only secrets whose path contains this text, in any case")),
     tag: Type.Optional(described(tag, "Lists only secrets with this tag")),
     state: Type.Optional(Type.Enum(["deleted"], { description: "Lists deleted secrets instead" })),
+    sort: Type.Optional(secretSort),
     ...page,
   },
   closed,
@@ -100,7 +109,7 @@ export const secretListQuery = Type.Object(
 
 const content = {
   value,
-  encoding: Type.Optional(encoding),
+  encoding: Type.Optional(valueEncoding),
   type: Type.Optional(secretType),
   tags: Type.Optional(tags),
   note: Type.Optional(described(nullable(note), "A note, encrypted like the value; null removes it")),
@@ -139,7 +148,7 @@ export const secretValue = Type.Object(
     version,
     type: secretType,
     value,
-    encoding,
+    encoding: valueEncoding,
     note: Type.Optional(note),
   },
   { ...closed, title: "SecretValue", description: "The value of a secret" },
@@ -278,14 +287,14 @@ const deletion = Type.Object(
   { ...closed, title: "DeleteOperation", description: "Deletes a secret, restorable for 30 days" },
 );
 
-const operation = Type.Union([put, move, deletion]);
+export const batchOperation = Type.Union([put, move, deletion]);
 
-export type BatchOperation = Static<typeof operation>;
+export type BatchOperation = Static<typeof batchOperation>;
 
 /** Operations that are applied atomically, in order. */
 export const batch = Type.Object(
   {
-    operations: Type.Array(operation, {
+    operations: Type.Array(batchOperation, {
       minItems: 1,
       maxItems: 200,
       description: "Applied in this order, all or none",

@@ -4,10 +4,13 @@ import { described } from "./described.ts";
 /** Every object may have only the fields of its schema. */
 export const closed = { additionalProperties: false } as const;
 
+/** As a regular expression, without its anchors. */
+export const uuid = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}";
+
 /** Fields shared by several resources; `x-expected` completes "must be …" when a value does not match its pattern. */
 export const id = Type.String({
   format: "uuid",
-  pattern: "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$",
+  pattern: `^${uuid}$`,
   maxLength: 36,
   "x-expected": "an id such as 0198c0de-7c1a-7f00-8000-5a1e5a1e5a1e",
 });

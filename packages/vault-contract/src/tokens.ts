@@ -16,6 +16,8 @@ export const scopeNames = [
   "tokens:write",
   "audit:read",
   "keys:rotate",
+  "grants:read",
+  "grants:write",
 ] as const;
 
 const scope = Type.Enum([...scopeNames], { title: "Scope", description: "A permission of a token" });
@@ -62,28 +64,38 @@ const addresses = described(
 
 const tokenName = described(label, "Name of the token");
 
-export const newToken = Type.Object(
-  {
-    name: tokenName,
-    scopes,
-    vault_ids: Type.Optional(vaultIds),
-    paths: Type.Optional(paths),
-    addresses: Type.Optional(addresses),
-    expires_at: Type.Optional(
-      described(
-        nullable(timestamp),
-        "When the token expires; null for never. Without it, after the server's default, 90 days unless it is set differently",
-      ),
+const newTokenFields = {
+  name: tokenName,
+  scopes,
+  vault_ids: Type.Optional(vaultIds),
+  paths: Type.Optional(paths),
+  addresses: Type.Optional(addresses),
+  expires_at: Type.Optional(
+    described(
+      nullable(timestamp),
+      "When the token expires; null for never. Without it, after the server's default, 90 days unless it is set differently",
     ),
-  },
-  {
-    ...closed,
-    title: "NewToken",
-    description: "The token to create; one that is created with a token cannot have more access than it",
-  },
-);
+  ),
+};
+
+export const newToken = Type.Object(newTokenFields, {
+  ...closed,
+  title: "NewToken",
+  description: "The token to create; one that is created with a token cannot have more access than it",
+});
 
 export type NewToken = Static<typeof newToken>;
+
+export const newOrganisationToken = Type.Object(
+  {
+    ...newTokenFields,
+    for: Type.Enum(["me", "organisation"], {
+      description:
+        "Whose token it is. Yours is limited at each use to what you may do then, and ends when you leave; the organisation's stays, and can have only what you have and may share",
+    }),
+  },
+  { ...closed, title: "NewOrganisationToken", description: "The token to create in an organisation" },
+);
 
 export const tokenChange = Type.Object(
   { name: tokenName },
@@ -105,6 +117,9 @@ export const tokenRotation = Type.Object(
 
 const tokenFields = {
   id: described(id, "Identifies the token"),
+  owner_id: Type.Optional(
+    described(id, "The member of the organisation to whom it belongs; absent for all other tokens"),
+  ),
   name: tokenName,
   fingerprint: Type.String({
     pattern: "^[0-9a-f]{8}$",
@@ -118,7 +133,7 @@ const tokenFields = {
   created_at: described(timestamp, "When it was created"),
   created_by: Type.String({
     maxLength: 64,
-    description: "Who created it: `session:`, `token:` or `trust-rule:` and an id",
+    description: "Who created it: `session:`, `person:`, `token:` or `trust-rule:` and an id",
   }),
   rotated_at: described(nullable(timestamp), "When it was last rotated; null for never"),
   last_used_at: described(nullable(timestamp), "When it was last used, within a minute; null for never"),
@@ -128,7 +143,16 @@ const tokenFields = {
   ),
   revoked_at: described(nullable(timestamp), "When it was revoked; null for an active token"),
   revoke_reason: described(
-    nullable(Type.Enum(["asked", "leaked", "account-deleted", "parent-revoked"])),
+    nullable(
+      Type.Enum([
+        "asked",
+        "leaked",
+        "account-deleted",
+        "parent-revoked",
+        "member-removed",
+        "vault-transferred",
+      ]),
+    ),
     "Why it was revoked; null for an active token",
   ),
 };

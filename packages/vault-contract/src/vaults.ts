@@ -70,6 +70,21 @@ const base = described(
   "The folder at the top of the vault from which the environments inherit, e.g. `/base`; null if there is none",
 );
 
+const protectedPaths = Type.Array(
+  Type.String({
+    minLength: 2,
+    maxLength: 1024,
+    description:
+      "A path pattern such as `/prod/**`, in which `*` is one segment and a final `**` one or more",
+  }),
+  {
+    maxItems: 32,
+    uniqueItems: true,
+    description:
+      "Secrets whose changes take effect only after a second person has approved them; only in vaults of an organisation",
+  },
+);
+
 /** A vault with its settings. */
 export const vaultDetail = Type.Object(
   {
@@ -82,6 +97,7 @@ export const vaultDetail = Type.Object(
     ...settings,
     environments,
     base,
+    protected_paths: protectedPaths,
     updated_at: described(timestamp, "When the vault or its contents last changed"),
   },
   { ...closed, title: "VaultDetail", description: "A vault with its settings" },
@@ -94,14 +110,20 @@ export const newVault = Type.Object(
   { ...closed, title: "NewVault", description: "The vault to create" },
 );
 
+/** Settings that decide what happens to protected secrets, and can be part of a proposed change. */
+export const reviewedSettings = {
+  most_versions: Type.Optional(settings.most_versions),
+  when_versions_full: Type.Optional(settings.when_versions_full),
+  environments: Type.Optional(environments),
+  base: Type.Optional(base),
+  protected_paths: Type.Optional(protectedPaths),
+};
+
 export const vaultChanges = Type.Object(
   {
     name: Type.Optional(vaultFields.name),
     demands_preconditions: Type.Optional(settings.demands_preconditions),
-    most_versions: Type.Optional(settings.most_versions),
-    when_versions_full: Type.Optional(settings.when_versions_full),
-    environments: Type.Optional(environments),
-    base: Type.Optional(base),
+    ...reviewedSettings,
   },
   {
     ...closed,
@@ -109,6 +131,18 @@ export const vaultChanges = Type.Object(
     title: "VaultChanges",
     description: "At least one setting; the others keep their values",
   },
+);
+
+export type VaultChangesBody = Static<typeof vaultChanges>;
+
+export const vaultTransfer = Type.Object(
+  {
+    to: described(
+      id,
+      "The account that gets the vault: an organisation of which you are an owner, or your own account",
+    ),
+  },
+  { ...closed, title: "VaultTransfer", description: "The account to which a vault is transferred" },
 );
 
 export const deletionQuery = Type.Object(

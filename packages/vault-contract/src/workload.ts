@@ -146,7 +146,10 @@ export const trustRule = Type.Object(
       description: "The claim `aud` that a token must have, as its only audience",
     }),
     created_at: described(timestamp, "When it was created"),
-    created_by: Type.String({ maxLength: 64, description: "Who created it: `session:` and an id" }),
+    created_by: Type.String({
+      maxLength: 64,
+      description: "Who created it: `session:` or `person:` and an id",
+    }),
     changed_at: described(nullable(timestamp), "When it was last changed; null for never"),
   },
   {
@@ -163,7 +166,7 @@ export const trustRuleList = Type.Object(
     items: Type.Array(trustRule, { maxItems: 100, description: "All rules, oldest first" }),
     audience: Type.String({ maxLength: 600, description: "The audience for which tokens must be requested" }),
   },
-  { ...closed, title: "TrustRuleList", description: "The account's trust rules" },
+  { ...closed, title: "TrustRuleList", description: "The trust rules of an account or an organisation" },
 );
 
 const attemptClaim = Type.Object(

@@ -7,8 +7,9 @@
  */
 import type { RequestHead } from "@hearth-and-keep/http-service";
 import type { Actor } from "../authorization/actor.ts";
-import { allowsVault, emptyGrant } from "../authorization/grant.ts";
-import { type Role, roleAllows } from "../authorization/roles.ts";
+import { allowsReach, allowsScope, allowsVault } from "../authorization/grant.ts";
+import type { FindAccess, MemberAccess } from "../authorization/member-access.ts";
+import { roleAllows } from "../authorization/roles.ts";
 import { requestFailure } from "../failures.ts";
 import { isId } from "../generate-id.ts";
 import type { AccessColumns } from "../route-row.ts";
@@ -22,8 +23,13 @@ export type AccessDependencies = {
   readonly checkToken: CheckToken;
   /** Undefined when the session is not valid; the reason is not exposed. */
   readonly checkSession: (text: string, address: string) => Promise<Actor | undefined>;
-  /** The person's role in an organisation; undefined when they are not a member of it. */
-  readonly findRole: (organisation: string, person: string) => Promise<Role | undefined>;
+  /** What a person may do in an organisation. */
+  readonly findAccess: FindAccess;
+  /** The organisation of a vault, if the person may be a member of it. */
+  readonly findVaultRoute: (route: {
+    readonly vaultId: string;
+    readonly personId: string;
+  }) => Promise<string | undefined>;
   /** Whether such a credential was ever issued; cheap for many at once. */
   readonly isStored: (credential: Credential) => Promise<boolean>;
   /** Keep's URL in a browser, the only origin whose pages may use a session. */
@@ -59,28 +65,87 @@ export async function admit(
   dependencies.limits.consume(head, actor);
   assertAccess(actor, row);
   if (row.access === "member" || row.access === "fresh-member") {
-    const member = await enterOrganisation(actor, head, dependencies);
-    dependencies.onAuthenticated?.(head, member.actor);
+    const { organisation = "" } = head.parameters;
+    const member = isId(organisation)
+      ? await enterOrganisation(actor, organisation, dependencies)
+      : undefined;
+    if (member !== undefined) dependencies.onAuthenticated?.(head, member.actor);
+    assertFreshFor(actor, row);
+    if (member === undefined) throw requestFailure({ kind: "not-found" });
     if (!roleAllows(member.role, row.right)) throw requestFailure({ kind: "role-required" });
     return member.actor;
   }
   const { vault } = head.parameters;
-  if (vault !== undefined && !allowsVault(actor.grant, vault)) {
-    throw requestFailure({ kind: "vault-not-allowed" });
-  }
+  if (vault !== undefined) return enterVault(actor, { vault, head, row }, dependencies);
+  assertFreshFor(actor, row);
   return actor;
 }
 
-/** The person as an actor in the organisation that the path names. Throws "not found" for other people. */
+const freshAccess: ReadonlySet<AccessColumns["access"]> = new Set([
+  "fresh",
+  "fresh-operator",
+  "fresh-member",
+]);
+
+/** Once it is known which account the request enters, because the refusal is recorded in its log. */
+function assertFreshFor(actor: Actor, { access }: AccessColumns): void {
+  if (actor.kind === "session" && freshAccess.has(access)) assertFresh(actor);
+}
+
+/**
+ * The same for a request whose body arrived slowly: whoever keeps it back until they have lost access, or until their token
+ * was revoked, has no access either. Counts against no limit, because the request is counted already.
+ */
+export function admitAgain(
+  head: RequestHead,
+  row: AccessColumns,
+  dependencies: AccessDependencies,
+): Promise<Actor | undefined> {
+  const limits = { ...dependencies.limits, consume: () => undefined, consumeForAddress: () => undefined };
+  return admit(head, row, { ...dependencies, limits });
+}
+
+/** The person as an actor in the organisation, with what their role and grants allow there; undefined for other people. */
 async function enterOrganisation(
-  { kind, id, accountId: personId, address }: Actor,
-  { parameters: { organisation = "" } }: RequestHead,
-  { findRole }: AccessDependencies,
-): Promise<{ readonly actor: Actor; readonly role: Role }> {
-  const role = isId(organisation) ? await findRole(organisation, personId) : undefined;
-  if (role === undefined) throw requestFailure({ kind: "not-found" });
-  // A role gives rights over the organisation, and none over what is in its vaults.
-  return { actor: { kind, id, accountId: organisation, personId, address, grant: emptyGrant }, role };
+  { kind, id, accountId: personId, address, authenticatedAt }: Actor,
+  organisation: string,
+  { findAccess }: AccessDependencies,
+): Promise<{ readonly actor: Actor; readonly role: MemberAccess["role"] } | undefined> {
+  const access = await findAccess({ accountId: organisation, personId });
+  if (access === undefined) return undefined;
+  const { role, grant } = access;
+  const signIn = authenticatedAt === undefined ? {} : { authenticatedAt };
+  return { actor: { kind, id, accountId: organisation, personId, address, grant, ...signIn }, role };
+}
+
+type VaultRequest = AdmittedRequest & { readonly vault: string };
+
+/** The actor in the account of the vault. A vault in which the caller may do nothing is reported as not found. */
+async function enterVault(
+  caller: Actor,
+  { vault, head, row }: VaultRequest,
+  dependencies: AccessDependencies,
+): Promise<Actor> {
+  const { accountId: personId } = caller;
+  const organisation =
+    caller.kind === "session" && isId(vault)
+      ? await dependencies.findVaultRoute({ vaultId: vault, personId })
+      : undefined;
+  const member =
+    organisation === undefined ? undefined : await enterOrganisation(caller, organisation, dependencies);
+  // A vault that is hidden from a member is looked for in their own account, as any other that is not there.
+  const isHidden = member !== undefined && !allowsVault(member.actor.grant, vault);
+  const actor = isHidden ? caller : (member?.actor ?? caller);
+  if (actor !== caller) dependencies.onAuthenticated?.(head, actor);
+  assertFreshFor(actor, row);
+  if (isHidden) return caller;
+  if (!allowsVault(actor.grant, vault)) throw requestFailure({ kind: "vault-not-allowed" });
+  const scope = "scope" in row ? row.scope : "session";
+  if (scope === "session" || scope === "any" || allowsReach(actor.grant, { scope, vaultId: vault }))
+    return actor;
+  throw requestFailure(
+    member === undefined ? { kind: "insufficient-scope", scope } : { kind: "role-required" },
+  );
 }
 
 async function authenticate(request: AdmittedRequest, dependencies: AccessDependencies): Promise<Actor> {
@@ -136,18 +201,18 @@ function assertAccess(actor: Actor, row: AccessColumns): void {
   const requiredScope = "scope" in row ? row.scope : "session";
   if (kind === "token") {
     if (requiredScope === "session") throw requestFailure({ kind: "session-required" });
-    if (requiredScope !== "any" && !grant.scopes.has(requiredScope)) {
+    if (requiredScope !== "any" && !allowsScope(grant, requiredScope)) {
       throw requestFailure({ kind: "insufficient-scope", scope: requiredScope });
     }
     return;
   }
   const isForOperators = row.access === "operator" || row.access === "fresh-operator";
   if (isForOperators && actor.isOperator !== true) throw requestFailure({ kind: "operator-required" });
-  const isForFreshSignIns =
-    row.access === "fresh" || row.access === "fresh-operator" || row.access === "fresh-member";
-  if (isForFreshSignIns && freshMillisecondsLeft(actor) < 0) {
-    throw requestFailure({ kind: "sign-in-too-old" });
-  }
+}
+
+/** For routes of which only some requests require a recent sign-in. */
+export function assertFresh(actor: Pick<Actor, "authenticatedAt">): void {
+  if (freshMillisecondsLeft(actor) < 0) throw requestFailure({ kind: "sign-in-too-old" });
 }
 
 /** Time until the sign-in is too old for routes that require a fresh one; negative when it already is. */

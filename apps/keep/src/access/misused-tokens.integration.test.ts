@@ -77,6 +77,19 @@ test("a token cannot plant a reference to a secret that it may not read", async 
   expect(read.value).toBe("https://attacker.test/?q=hunter2");
 });
 
+test("a token cannot bring back an older version with a reference to a secret that it may not read", async () => {
+  await vault.write("/prod/KEY", "hunter2");
+  const { id } = await vault.write("/back/URL", "${/prod/KEY}");
+  await vault.write("/back/URL", "plain");
+  const restore = async (paths: readonly string[], version: number) => {
+    const token = await vault.addToken({ scopes: ["secrets:write", "secrets:read"], paths });
+    return vault.as(token).json("POST", `/secrets/${id}/versions/${version}/restore`);
+  };
+  expect(await restore(["/back/**"], 1)).toMatchObject([403, { code: "out_of_reach" }]);
+  expect(await restore(["/back/**"], 2)).toMatchObject([200, { version: 3 }]);
+  expect(await restore(["/back/**", "/prod/**"], 1)).toMatchObject([200, { version: 4 }]);
+});
+
 test("the owner's audit log names a token used from a forbidden address, after its expiry or on another vault", async () => {
   const project = await addProject();
   const [elsewhere, expired, confined] = await Promise.all([

@@ -21,6 +21,7 @@ const denialKinds: ReadonlySet<RequestFailure["kind"]> = new Set([
   "operator-required",
   "role-required",
   "sign-in-too-old",
+  "second-person-required",
 ]);
 
 /** Whether this failure means that the caller asked for something it may not have. */

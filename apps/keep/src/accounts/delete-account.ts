@@ -9,7 +9,7 @@ import {
   type LeaveDependencies,
   leaveOrganisations,
 } from "../organisations/leave-organisations.ts";
-import { deleteAccountData, lockAccount, readAccount } from "./queries.ts";
+import { deleteAccountData, hasProtectedVaults, lockAccount, readAccount } from "./queries.ts";
 
 export type AccountDeletion = { readonly actor: Actor; readonly confirmation: string };
 
@@ -39,6 +39,11 @@ export async function deleteAccount(
   if (confirmation !== account.display_name) {
     const error = { field: "confirm", reason: "must be the display name of the account" };
     throw requestFailure({ kind: "request-invalid", errors: [error] });
+  }
+  if (await hasProtectedVaults(transaction, accountId)) {
+    const reason =
+      "A vault of the organisation has protected paths; propose to remove their protection, and delete the organisation once another person has approved that";
+    throw requestFailure({ kind: "conflict", reason });
   }
   await deleteLocked(transaction, { accountId, by: actor }, { audit });
 }

@@ -63,8 +63,16 @@ export async function handleGetSession(
     id: actor.id,
     authenticated_at: (actor.authenticatedAt ?? new Date(0)).toISOString(),
     fresh_seconds: Math.max(0, Math.floor(freshMillisecondsLeft(actor) / 1000)),
-    account: { id: actor.accountId, display_name: row.display_name },
-    providers: [...signIn.providers.values()].map(({ kind, name }) => ({ kind, name })),
+    account: {
+      id: actor.accountId,
+      display_name: row.display_name,
+      ...(actor.isOperator === true ? { is_operator: true } : {}),
+    },
+    providers: [...signIn.providers.values()].map(({ kind, name, fillsTeams }) => ({
+      kind,
+      name,
+      ...(fillsTeams ? { fills_teams: true } : {}),
+    })),
   };
   return jsonResponse(body);
 }

@@ -185,6 +185,7 @@ const inAccountVault =
  * and stripped of their details.
  */
 const deletionStatements = [
+  "DELETE FROM proposed_change WHERE account_id = $1",
   `DELETE FROM secret_version WHERE ${inAccountVault}`,
   `DELETE FROM secret WHERE ${inAccountVault}`,
   "DELETE FROM folder WHERE account_id = $1",
@@ -200,13 +201,26 @@ const deletionStatements = [
   "DELETE FROM session_route WHERE session_hash IN (SELECT session_hash FROM session WHERE account_id = $1)",
   "DELETE FROM session WHERE account_id = $1",
   "DELETE FROM sign_in_attempt WHERE account_id = $1",
+  "DELETE FROM command_line_login WHERE account_id = $1 OR person_id = $1",
   "DELETE FROM identity_route AS route USING identity WHERE identity.account_id = $1 AND route.issuer = identity.issuer AND route.subject = identity.subject AND route.account_id = $1",
   "DELETE FROM identity WHERE account_id = $1",
   "DELETE FROM invitation WHERE account_id = $1",
+  "DELETE FROM vault_access WHERE account_id = $1",
+  "DELETE FROM vault_route WHERE account_id = $1",
+  "DELETE FROM team WHERE account_id = $1",
   "DELETE FROM member_route WHERE account_id = $1",
   "DELETE FROM member WHERE account_id = $1",
   "UPDATE account SET status = 'deleted', is_operator = false, display_name = 'deleted', deleted_at = now(), epoch = epoch + 1, mac = NULL WHERE account_id = $1",
 ] as const;
+
+/** Whether changes in one of its vaults, live or deleted, need the approval of a second person. */
+export async function hasProtectedVaults(transaction: Transaction, accountId: string): Promise<boolean> {
+  const rows = await transaction.query({
+    text: "SELECT FROM vault WHERE account_id = $1 AND cardinality(protected_paths) > 0 LIMIT 1",
+    values: [accountId],
+  });
+  return rows.length === 1;
+}
 
 export async function deleteAccountData(transaction: Transaction, accountId: string): Promise<void> {
   for (const text of deletionStatements) await transaction.query({ text, values: [accountId] });

@@ -3,7 +3,7 @@
  * The audit log: a transparency log per node, which holds the records of all vaults and accounts. Guarantees that a
  * change and its record commit atomically, that no value is returned before the record of its read is durable, and that
  * whoever changes, removes or adds a record afterwards is found out by the signed checkpoints.
- * Imported by use cases, which record in their own transaction, and by `main.ts`.
+ * Imported by use cases, which record in their own transaction, and by `commands/`.
  */
 import { hash, randomUUID } from "node:crypto";
 import { canonicalJson } from "@hearth-and-keep/audit-chain";
@@ -170,6 +170,7 @@ const outcomes: Partial<Record<AuditEvent["type"], AuditOutcome>> = {
   "values-read": "read",
   "values-exported": "read",
   "folders-compared": "read",
+  "change-read": "read",
   denied: "denied",
   "integrity-broken": "denied",
   "signed-in": "signed-in",

@@ -1,6 +1,7 @@
 import { type TrustedAuditMaterial, verifyAuditExport } from "@hearth-and-keep/audit-records";
 import { expect, test } from "vitest";
 import { generateId } from "../generate-id.ts";
+import { openVault } from "../test/open-vault.ts";
 import { readJson } from "../test/read-json.ts";
 import { startTestKeep, type TestKeep, type TestPerson } from "../test/start-test-keep.ts";
 
@@ -39,6 +40,64 @@ test("the log is paged newest first and can be filtered by event type", async ()
   expect(created.items.map(({ number, body }) => [number, body.type])).toEqual([[seen[7], "vault-created"]]);
   // The paths of the secrets above contain this type in quotes, which must not match.
   expect((await read("?type=denied")).items).toEqual([]);
+});
+
+test("the log can be filtered by actor, secret and time, in any combination", async () => {
+  await using vault = await openVault();
+  const { id } = await vault.write("/app/KEY", "one");
+  const other = await vault.write("/app/OTHER", "two");
+  const reader = await vault.addToken({ scopes: ["secrets:read"] });
+  for (const path of ["/values/by-path/app/KEY", "/values/by-path/app/OTHER", "/values?path=/app"])
+    expect((await vault.as(reader).json("GET", path))[0]).toBe(200);
+  const read = async (query: string) => {
+    const [status, page] = await vault.json("GET", `/audit?limit=100&${query}`);
+    // The response schema.
+    const items = page.items as unknown as Page["items"];
+    return status === 200 ? items.map(({ body }) => body.type).toSorted() : status;
+  };
+  expect(await read(`secret=${id}`)).toEqual(["secret-written", "value-read", "values-read"]);
+  expect(await read(`secret=${other.id}`)).toEqual(["secret-written", "value-read", "values-read"]);
+  expect(await read(`secret=${generateId()}`)).toEqual([]);
+  const writer = `token:${vault.token.id}`;
+  expect(await read(`actor=${writer}`)).toEqual(["secret-written", "secret-written"]);
+  expect(await read(`actor=${writer}&secret=${id}`)).toEqual(["secret-written"]);
+  expect(await read(`actor=${writer}&secret=${id}&type=value-read`)).toEqual([]);
+  expect(await read("actor=session")).toEqual([]);
+  const all = await read("");
+  expect(all).toHaveLength(6);
+  const [past, future] = [-3_600_000, 3_600_000].map((add) => new Date(Date.now() + add).toISOString());
+  expect(await read(`since=${past}`)).toEqual(all);
+  expect(await read(`until=${future}&since=${past}`)).toEqual(all);
+  expect(await read(`since=${future}`)).toEqual([]);
+  expect(await read(`until=${past}`)).toEqual([]);
+  for (const query of [
+    "actor=somebody",
+    `actor=${writer}"`,
+    "secret=KEY",
+    "since=yesterday",
+    "since=2026-02-30T12:00:00Z",
+    "until=2026-06-30T23:59:60Z",
+  ])
+    expect(await read(query), query).toBe(422);
+});
+
+test("times between two records list those after, or those before", async () => {
+  await using keep = await startTestKeep();
+  const person = await keep.addPerson();
+  const { text: token } = await keep.addToken(person, { scopes: ["audit:read"] });
+  await recordReads(keep, person, 3);
+  const read = (query: string): Promise<Page> =>
+    readJson(keep.request(`/api/secrets/vaults/${person.vaultId}/audit?${query}`, { token }));
+  const { items } = await read("limit=100");
+  // Times in requests have milliseconds, numbers microseconds.
+  const newest = new Date(Math.ceil((items[0]?.number ?? 0) / 1000)).toISOString();
+  expect((await read(`until=${newest}`)).items).toEqual(items);
+  expect((await read(`since=${newest}`)).items).toEqual([]);
+  const first = new Date(Math.floor((items.at(-1)?.number ?? 0) / 1000)).toISOString();
+  expect((await read(`since=${first}`)).items).toEqual(items);
+  const page = await read(`since=${first}&limit=2`);
+  const rest = await read(`since=${first}&before=${page.next_before ?? ""}`);
+  expect([...page.items, ...rest.items]).toEqual(items);
 });
 
 test("daily counts have an entry per day and include today's reads and changes", async () => {

@@ -20,14 +20,60 @@ export type AuditEvent =
   | { readonly type: "member-removed"; readonly person: string }
   | { readonly type: "invitation-created"; readonly invitation: string; readonly role: string }
   | { readonly type: "invitation-accepted" | "invitation-revoked"; readonly invitation: string }
+  | {
+      readonly type: "team-created" | "team-renamed" | "team-deleted";
+      readonly team: string;
+      readonly name: string;
+    }
+  | {
+      readonly type: "team-group-changed";
+      readonly team: string;
+      /** Absent if no group of the provider fills the team any more. */
+      readonly group?: string;
+      /** How many members the previous group had put in. */
+      readonly removed: number;
+    }
+  | {
+      readonly type: "team-member-added" | "team-member-removed";
+      readonly team: string;
+      readonly person: string;
+      /** By which a sign-in changed the team; absent if an owner did. */
+      readonly group?: string;
+    }
+  /** Of a sign-in that did not say which groups the person is in, or said more than a member can have. */
+  | { readonly type: "team-groups-skipped"; readonly person: string; readonly reason: string }
+  /** In the log of the vault; the holder is `person:` or `team:` with an id. */
+  | {
+      readonly type: "grant-added" | "grant-removed";
+      readonly grant: string;
+      readonly holder: string;
+      readonly role: string;
+      /** Absent for the whole vault. */
+      readonly paths?: readonly string[];
+    }
   | { readonly type: "session-ended"; readonly session: string }
   | { readonly type: "vault-created" | "vault-changed"; readonly vault: string; readonly name: string }
+  /** In the logs of both accounts, and of the vault in both. */
+  | {
+      readonly type: "vault-transferred-out" | "vault-transferred-in";
+      readonly vault: string;
+      readonly name: string;
+      /** Ids of accounts. */
+      readonly from: string;
+      readonly to: string;
+    }
   | { readonly type: "vault-deleted" | "vault-restored" | "vault-purged"; readonly vault: string }
   | { readonly type: "folder-created" | "folder-deleted"; readonly path: string }
   | { readonly type: "folder-moved"; readonly path: string; readonly to: string }
   | (SecretEvent & {
-      readonly type: "secret-written" | "version-restored" | "version-destroyed";
+      readonly type: "secret-written" | "version-destroyed";
       readonly version: number;
+    })
+  /** `from` is the version whose value the new one has. */
+  | (SecretEvent & {
+      readonly type: "version-restored";
+      readonly version: number;
+      readonly from: number;
     })
   | (SecretEvent & {
       readonly type: "secret-changed" | "secret-deleted" | "secret-restored" | "secret-purged";
@@ -48,6 +94,19 @@ export type AuditEvent =
       readonly to: string;
     }
   | { readonly type: "values-promoted"; readonly written: number; readonly path: string; readonly to: string }
+  | (ChangeEvent & {
+      readonly type: "change-proposed";
+      readonly reason: string;
+      readonly operations: number;
+    })
+  /** Both as in rows: `person:` or `token:` with an id. */
+  | (ChangeEvent & { readonly type: "change-approved"; readonly proposer: string; readonly approver: string })
+  | (ChangeEvent & {
+      readonly type: "change-rejected" | "change-withdrawn" | "change-expired";
+      readonly proposer: string;
+    })
+  /** The values of a proposed change were returned. */
+  | (ChangeEvent & { readonly type: "change-read" })
   | TokenEvent
   | {
       readonly type: "trust-rule-created" | "trust-rule-changed" | "trust-rule-deleted";
@@ -75,6 +134,12 @@ export type AuditEvent =
       readonly reason: string;
     };
 
+type ChangeEvent = {
+  readonly change: string;
+  /** Of what was reviewed; keyed, so that nobody can test a guess of a value with it. */
+  readonly fingerprint: string;
+};
+
 type SecretEvent = {
   readonly secret: string;
   /** Folder and name joined. */
@@ -82,6 +147,12 @@ type SecretEvent = {
 };
 
 type TokenEvent =
+  /** In the log of the person; the address is that of the machine. */
+  | {
+      readonly type: "command-line-approved" | "command-line-denied";
+      readonly machine: string;
+      readonly machine_address: string;
+    }
   | {
       readonly type: "token-created";
       readonly token: string;
@@ -90,6 +161,8 @@ type TokenEvent =
       /** Of the token that it was exchanged for. */
       readonly issuer?: string;
       readonly subject?: string;
+      /** The member to whom a token of an organisation belongs. */
+      readonly owner?: string;
     }
   | { readonly type: "token-changed" | "token-rotated"; readonly token: string; readonly name: string }
   | { readonly type: "token-revoked"; readonly token: string; readonly reason: string };

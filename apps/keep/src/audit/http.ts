@@ -4,20 +4,25 @@ import type { KeepRequest } from "../route-row.ts";
 import { describeKeys, exportStream } from "./export/export-stream.ts";
 import { countByDay, listStreamEnds } from "./queries.ts";
 import { findStream, readLog } from "./read-log.ts";
+import { type FilterQuery, toRecordFilter } from "./record-filter.ts";
 
 export function handleListAuditKeys(_request: KeepRequest, { serverKeys }: KeepDependencies): HttpResponse {
   return jsonResponse({ keys: describeKeys(serverKeys) });
 }
 
-type PagingQuery = { readonly limit?: string; readonly before?: string; readonly type?: string };
+type PagingQuery = FilterQuery & { readonly limit?: string; readonly before?: string };
 
 export async function handleListAuditEvents(
   request: KeepRequest<unknown, PagingQuery>,
   { database }: KeepDependencies,
 ): Promise<HttpResponse> {
   const streamRef = await findStream(request.actor, request.parameters["vault"], database);
-  const { limit = "50", before, type } = request.query;
-  const page = { limit: Number(limit), before: before === undefined ? undefined : Number(before), type };
+  const { limit = "50", before, ...filter } = request.query;
+  const page = {
+    limit: Number(limit),
+    before: before === undefined ? undefined : Number(before),
+    filter: toRecordFilter(filter),
+  };
   const { items, nextBefore } = await readLog(streamRef, page, database);
   return jsonResponse({ items, ...(nextBefore === undefined ? {} : { next_before: nextBefore }) });
 }

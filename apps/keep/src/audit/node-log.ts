@@ -20,6 +20,7 @@ import {
   type NewLeaves,
   releaseLog,
 } from "./queries.ts";
+import { streamName } from "./stream-name.ts";
 
 /** A record that is in the database, and not yet in a tree. */
 export type CommittedRecord = {
@@ -122,7 +123,7 @@ type Tree = {
   held: HeldLog;
   readonly builder: TileBuilder;
   readonly key: VerifierKey;
-  /** Index of the last leaf of a stream. */
+  /** Index of the last leaf of a stream, by `streamName`. */
   readonly ends: LRUCache<string, { readonly index: number | null }>;
 };
 
@@ -151,9 +152,10 @@ async function appendBatch(
 ): Promise<string> {
   const { held, builder, key, ends } = tree;
   await loadEnds(tree, records, database);
-  const previous = records.map(({ stream, recordHash }) => {
-    const before = ends.get(stream)?.index ?? null;
-    ends.set(stream, { index: builder.size });
+  const previous = records.map(({ account, stream, recordHash }) => {
+    const name = streamName(account, stream);
+    const before = ends.get(name)?.index ?? null;
+    ends.set(name, { index: builder.size });
     builder.append(hashRecordLeaf({ previous: before, recordHash }));
     return before;
   });
@@ -180,11 +182,12 @@ async function loadEnds(
   records: readonly CommittedRecord[],
   database: Pick<Database, "query">,
 ): Promise<void> {
-  const unknown = [...new Set(records.map(({ stream }) => stream))].filter((stream) => !ends.has(stream));
+  const unknown = records.filter(({ account, stream }) => !ends.has(streamName(account, stream)));
   if (unknown.length === 0) return;
-  for (const stream of unknown) ends.set(stream, { index: null });
-  for (const { stream, index } of await findStreamEnds(database, held.id, unknown))
-    ends.set(stream, { index });
+  for (const { account, stream } of unknown) ends.set(streamName(account, stream), { index: null });
+  const streams = [...new Set(unknown.map(({ stream }) => stream))];
+  for (const { account, stream, index } of await findStreamEnds(database, held.id, streams))
+    ends.set(streamName(account, stream), { index });
 }
 
 function describeLeaves(
@@ -192,14 +195,15 @@ function describeLeaves(
   records: readonly CommittedRecord[],
   previous: readonly (number | null)[],
 ): NewLeaves {
-  const streams = Object.values(Object.groupBy(records, ({ stream }) => stream)).flatMap((ofStream) => {
+  const byName = Object.groupBy(records, ({ account, stream }) => streamName(account, stream));
+  const streams = Object.entries(byName).flatMap(([name, ofStream]) => {
     const [first] = ofStream ?? [];
     if (first === undefined) return [];
-    const last = ends.get(first.stream)?.index ?? 0;
+    const last = ends.get(name)?.index ?? 0;
     return [{ id: first.stream, account: first.account, last, added: ofStream?.length ?? 0 }];
   });
-  const byDay = Object.groupBy(records, ({ stream, number, outcome }) =>
-    [stream, dayOf(number), outcome].join(),
+  const byDay = Object.groupBy(records, ({ account, stream, number, outcome }) =>
+    [account, stream, dayOf(number), outcome].join(),
   );
   const counts = Object.values(byDay).flatMap((counted) => {
     const [first] = counted ?? [];

@@ -85,16 +85,21 @@ export async function releaseLog(
   await database.query({ text: "SELECT release_audit_log($1, $2)", values: [id, epoch] });
 }
 
+/** Of all accounts. */
 export async function findStreamEnds(
   database: Pick<Database, "query">,
   log: number,
   streams: readonly string[],
-): Promise<readonly { readonly stream: string; readonly index: number }[]> {
-  const rows = await database.query<{ stream_id: string; last_index: string }>({
-    text: "SELECT stream_id, last_index FROM find_stream_ends($1, $2)",
+): Promise<readonly { readonly stream: string; readonly account: string; readonly index: number }[]> {
+  const rows = await database.query<{ stream_id: string; account_id: string; last_index: string }>({
+    text: "SELECT stream_id, account_id, last_index FROM find_stream_ends($1, $2)",
     values: [log, streams],
   });
-  return rows.map(({ stream_id, last_index }) => ({ stream: stream_id, index: Number(last_index) }));
+  return rows.map((row) => ({
+    stream: row.stream_id,
+    account: row.account_id,
+    index: Number(row.last_index),
+  }));
 }
 
 /** Leaves in the order of their indexes, and what they add to streams and daily counts. */
@@ -172,26 +177,25 @@ export type RecordRow = {
 
 export type RecordPage = {
   readonly before: number;
+  readonly since: number;
   readonly limit: number;
-  readonly type: string | undefined;
-  /** How many records are searched for the type. */
+  /** Each is in the bodies of the records. */
+  readonly texts: readonly string[];
+  /** How many records are searched for the texts. */
   readonly maxScanned: number;
 };
 
-/**
- * Newest first, and a few more than the limit when the last ones have the same number. JSON escapes quotes inside
- * strings, so the substring search for the type has no false positives.
- */
+/** Newest first, and a few more than the limit when the last ones have the same number. An erased body has no texts. */
 export async function listRecords(
   database: Pick<Database, "queryInAccount">,
   { accountId, stream }: StreamRef,
-  { before, limit, type, maxScanned }: RecordPage,
+  { before, since, limit, texts, maxScanned }: RecordPage,
 ): Promise<readonly RecordRow[]> {
   const columns = "log_id, number, body, subject_id, revision";
   return database.queryInAccount<RecordRow>(accountId, {
     name: "list-audit-records",
-    text: `SELECT ${columns} FROM (SELECT ${columns} FROM audit_record WHERE account_id = entered.account::uuid AND stream_id = $2 AND number < $3 ORDER BY audit_record.number DESC LIMIT CASE WHEN $4::text IS NULL THEN $5::bigint + 100 ELSE $6::bigint END) AS newest WHERE $4 IS NULL OR strpos(body, $4) > 0 ORDER BY newest.number DESC FETCH FIRST $5 ROWS WITH TIES`,
-    values: [stream, before, type === undefined ? null : `"type":"${type}"`, limit, maxScanned],
+    text: `SELECT ${columns} FROM (SELECT ${columns} FROM audit_record WHERE account_id = entered.account::uuid AND stream_id = $2 AND number < $3 AND number >= $7 ORDER BY audit_record.number DESC LIMIT CASE WHEN cardinality($4::text[]) = 0 THEN $5::bigint + 100 ELSE $6::bigint END) AS newest WHERE NOT EXISTS (SELECT FROM unnest($4::text[]) AS wanted (text) WHERE strpos(coalesce(body, ''), wanted.text) = 0) ORDER BY newest.number DESC FETCH FIRST $5 ROWS WITH TIES`,
+    values: [stream, before, texts, limit, maxScanned, since],
   });
 }
 
@@ -199,12 +203,12 @@ export async function listRecords(
 export async function findScanEnd(
   database: Pick<Database, "queryInAccount">,
   { accountId, stream }: StreamRef,
-  { before, maxScanned }: Pick<RecordPage, "before" | "maxScanned">,
+  { before, since, maxScanned }: Pick<RecordPage, "before" | "since" | "maxScanned">,
 ): Promise<number | undefined> {
   const [row] = await database.queryInAccount<{ number: string }>(accountId, {
     name: "find-audit-scan-end",
-    text: "SELECT last.number FROM (SELECT number FROM audit_record WHERE account_id = entered.account::uuid AND stream_id = $2 AND number < $3 ORDER BY audit_record.number DESC LIMIT 1 OFFSET $4::bigint - 1) AS last",
-    values: [stream, before, maxScanned],
+    text: "SELECT last.number FROM (SELECT number FROM audit_record WHERE account_id = entered.account::uuid AND stream_id = $2 AND number < $3 AND number >= $5 ORDER BY audit_record.number DESC LIMIT 1 OFFSET $4::bigint - 1) AS last",
+    values: [stream, before, maxScanned, since],
   });
   return row === undefined ? undefined : Number(row.number);
 }

@@ -1,15 +1,18 @@
 import type { Json } from "@hearth-and-keep/audit-chain";
 import { timestampOf } from "@hearth-and-keep/audit-records";
 import type { Actor } from "../authorization/actor.ts";
-import { allowsVault, assertFolderAllowed } from "../authorization/grant.ts";
+import { allowsReach, assertAccountAllowed, assertFolderAllowed, vaultsOf } from "../authorization/grant.ts";
 import type { Database } from "../database/open-database.ts";
 import { requestFailure } from "../failures.ts";
 import { isId } from "../generate-id.ts";
 import { describeLink, parseBody } from "./chains/describe-link.ts";
 import { listLinks, readHead } from "./chains/queries.ts";
 import { findScanEnd, hasVault, listRecords, type RecordRow, type StreamRef } from "./queries.ts";
+import type { RecordFilter } from "./record-filter.ts";
 
 export type LogReader = Pick<Database, "queryInAccount">;
+
+const scope = "audit:read" as const;
 
 /**
  * The vault's stream, or the account's without a vault id. Streams are not filtered, so a token restricted to vaults
@@ -21,19 +24,22 @@ export async function findStream(
   database: LogReader,
 ): Promise<StreamRef> {
   const streamRef = { accountId: actor.accountId, stream: vaultId ?? actor.accountId };
-  const isVisible =
-    vaultId === undefined
-      ? actor.grant.vaultIds === undefined
-      : isId(vaultId) && allowsVault(actor.grant, vaultId) && (await hasVault(database, streamRef));
+  if (vaultId === undefined) {
+    if (vaultsOf(actor.grant, scope) !== undefined) throw requestFailure({ kind: "not-found" });
+    assertAccountAllowed(actor.grant, scope);
+    return streamRef;
+  }
+  const reach = { scope, vaultId };
+  const isVisible = isId(vaultId) && allowsReach(actor.grant, reach) && (await hasVault(database, streamRef));
   if (!isVisible) throw requestFailure({ kind: "not-found" });
-  assertFolderAllowed(actor.grant, "/");
+  assertFolderAllowed(actor.grant, reach, "/");
   return streamRef;
 }
 
 export type PageRequest = {
   readonly limit: number;
   readonly before: number | undefined;
-  readonly type: string | undefined;
+  readonly filter: RecordFilter;
 };
 
 /** A record of the log; events of a chain in the old format have log 0 and their place in the chain as number. */
@@ -51,7 +57,7 @@ export type LogPage = {
   readonly nextBefore: number | undefined;
 };
 
-/** Bounds the scan for a rare event type; the response contains where to continue. */
+/** Bounds the search for rare events; the response contains where to continue. */
 const maxScanned = 50_000;
 /** Higher than every place in a chain, and lower than every number of a record: in microseconds, a day in 1970. */
 const leastNumber = 1_000_000_000_000;
@@ -59,15 +65,16 @@ const leastNumber = 1_000_000_000_000;
 /** Newest first; after the first record of the log, the chain in the old format, if there is one. */
 export async function readLog(
   streamRef: StreamRef,
-  { limit, before = Number.MAX_SAFE_INTEGER, type }: PageRequest,
+  { limit, before = Number.MAX_SAFE_INTEGER, filter }: PageRequest,
   database: LogReader,
 ): Promise<LogPage> {
-  if (before <= leastNumber) return readChain(streamRef, { limit, before, type }, database);
-  const rows = await listRecords(database, streamRef, { before, limit, type, maxScanned });
+  if (before <= leastNumber) return readChain(streamRef, { limit, before, filter }, database);
+  const { texts, since = 0, until = Number.MAX_SAFE_INTEGER } = filter;
+  const searched = { before: Math.min(before, until), since, maxScanned };
+  const rows = await listRecords(database, streamRef, { ...searched, limit, texts });
   const items = rows.map(describeRecord);
   if (rows.length >= limit) return { items, nextBefore: items.at(-1)?.number };
-  const scanEnd =
-    type === undefined ? undefined : await findScanEnd(database, streamRef, { before, maxScanned });
+  const scanEnd = texts.length === 0 ? undefined : await findScanEnd(database, streamRef, searched);
   if (scanEnd !== undefined) return { items, nextBefore: scanEnd };
   const { accountId, stream: chain } = streamRef;
   const head = await readHead(database, { accountId, chain });
@@ -76,14 +83,16 @@ export async function readLog(
 
 async function readChain(
   { accountId, stream: chain }: StreamRef,
-  { limit, before, type }: PageRequest & { readonly before: number },
+  { limit, before, filter }: PageRequest & { readonly before: number },
   database: LogReader,
 ): Promise<LogPage> {
   const chainRef = { accountId, chain };
   const head = Number((await readHead(database, chainRef))?.seq ?? 0);
   const start = Math.min(before, head + 1);
-  const from = type === undefined ? 1 : Math.max(1, start - maxScanned);
-  const rows = await listLinks(database, chainRef, { before: start, limit, type, from });
+  const { texts, since = 0, until = Number.MAX_SAFE_INTEGER } = filter;
+  const isSearched = texts.length > 0 || filter.since !== undefined || filter.until !== undefined;
+  const from = isSearched ? Math.max(1, start - maxScanned) : 1;
+  const rows = await listLinks(database, chainRef, { before: start, limit, texts, since, until, from });
   const items = rows.map(describeLink).map(({ seq, at, body, subject_id, revision }) => ({
     log: 0,
     number: seq,

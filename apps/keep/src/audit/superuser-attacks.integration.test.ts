@@ -47,8 +47,8 @@ const besideServer = {
   ...versionAttacks,
   ...folderAttacks,
 };
-/** Each needs two servers of its own, so that CI makes every second one. */
-const stride = chooseSize({ ci: 2, show: 1, nightly: 1 });
+/** Each needs two servers of its own, so that CI makes every fourth one. */
+const stride = chooseSize({ ci: 4, show: 1, nightly: 1 });
 const withRestart: Attacks = Object.fromEntries(
   Object.entries({ ...serverKeyAttacks, ...auditAttacks, ...restores }).filter(
     (_attack, index) => index % stride === 0,

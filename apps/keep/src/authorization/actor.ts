@@ -15,6 +15,8 @@ export type Actor = {
   readonly identityId?: string;
   /** The account of the person, when they act in an organisation. */
   readonly personId?: string;
+  /** The account of the member to whom a token of an organisation belongs. */
+  readonly ownerId?: string;
   /** Whether the person may manage other accounts; never with a token. */
   readonly isOperator?: boolean;
 };
@@ -27,4 +29,9 @@ export type Originator = Pick<Actor, "id" | "address" | "personId"> & {
 /** The form stored in rows and audit records, e.g. `token:0198…`; in an organisation, sessions say nothing of who it was. */
 export function formatActor({ kind, id, personId }: Pick<Originator, "kind" | "id" | "personId">): string {
   return personId === undefined ? `${kind}:${id}` : `person:${personId}`;
+}
+
+/** Who acts in an organisation, also with a token of theirs. */
+export function personOf({ personId, ownerId }: Pick<Actor, "personId" | "ownerId">): string | undefined {
+  return personId ?? ownerId;
 }

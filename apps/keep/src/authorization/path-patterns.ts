@@ -1,3 +1,5 @@
+import type { FieldError } from "../failures.ts";
+
 /**
  * Patterns over secret paths. A pattern is a path in which the segment `*` matches exactly one segment and `**`, allowed
  * only at the end, matches one or more. Nothing else is special, so it is decidable whether some patterns cover another.
@@ -7,6 +9,14 @@ const maxCharacters = 1024;
 
 export function isPathPattern(text: string): boolean {
   return text.length > 1 && text.length <= maxCharacters && syntax.test(text);
+}
+
+/** Names each text in the request that is no pattern. Paths are stored in NFC, so a pattern in another form would match nothing. */
+export function findPatternErrors(patterns: readonly string[], field: string): readonly FieldError[] {
+  const reason = "must be a path pattern such as /prod/**, in Unicode form NFC";
+  return patterns.flatMap((text, index) =>
+    isPathPattern(text) && text.normalize("NFC") === text ? [] : [{ field: `${field}.${index}`, reason }],
+  );
 }
 
 /** The segments of an absolute path or pattern; the root and the empty path have none. */

@@ -19,6 +19,8 @@ const impliedScopes = {
   "tokens:write": ["tokens:read"],
   "audit:read": [],
   "keys:rotate": ["vaults:read"],
+  "grants:read": ["vaults:read"],
+  "grants:write": ["grants:read"],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 
 export type Scope = keyof typeof impliedScopes;

@@ -1,11 +1,13 @@
 /**
  * @module
- * Deletes expired data: soft-deleted vaults and secrets, idempotency results, sessions and sign-in attempts. Finds the
+ * Deletes expired data: soft-deleted vaults and secrets, proposed changes, idempotency results, sessions and sign-in attempts. Finds the
  * affected accounts through the maintenance role and then works in one account at a time, as the server. Safe on several
  * nodes at once, because each purge is checked again under the vault's lock.
  * Imported by `background.ts`.
  */
 import type { Database } from "../database/open-database.ts";
+import type { ServerKeys } from "../keys/server-keys.ts";
+import { expireChanges } from "../secrets/approvals/expire-changes.ts";
 import { purgeExpiredSecret } from "../secrets/delete-secret.ts";
 import type { QueueDependencies } from "../vaults/change-queue.ts";
 import { purgeExpiredVault } from "../vaults/delete-vault.ts";
@@ -15,10 +17,12 @@ import {
   listAccountsWithExpiredRows,
   listDueSecrets,
   listDueVaults,
+  listVaultsWithExpiredChanges,
 } from "./queries.ts";
 
 export type CleanupDependencies = Omit<QueueDependencies, "database"> & {
   readonly database: Pick<Database, "query" | "inAccount" | "acrossAccounts">;
+  readonly serverKeys: Pick<ServerKeys, "rowMacs">;
   /** Aborted at shutdown; the next run or another node does the rest. */
   readonly signal: AbortSignal;
 };
@@ -36,6 +40,10 @@ export async function deleteExpired(dependencies: CleanupDependencies): Promise<
   await run(
     () => listDueSecrets(database),
     (ref) => purgeExpiredSecret(ref, dependencies),
+  );
+  await run(
+    () => listVaultsWithExpiredChanges(database),
+    (ref) => expireChanges(ref, dependencies),
   );
   await run(
     () => listAccountsWithExpiredRows(database),

@@ -24,16 +24,31 @@ export function listDueSecrets(
   );
 }
 
+/** Vaults with proposed changes that expired, those first that expired first. */
+export function listVaultsWithExpiredChanges(
+  database: Pick<Database, "acrossAccounts">,
+): Promise<readonly VaultRef[]> {
+  return database.acrossAccounts((transaction) =>
+    transaction.query<VaultRef>({
+      text: `SELECT account_id AS "accountId", vault_id AS "vaultId" FROM proposed_change WHERE state = 'pending' AND expires_at <= now() GROUP BY 1, 2 ORDER BY min(expires_at) LIMIT $1`,
+      values: [maxRows],
+    }),
+  );
+}
+
 /** How long a revoked or expired token stays in the list of tokens. */
 const endedTokens = "least(revoked_at, expires_at) < now() - interval '90 days'";
 
-/** Accounts with idempotency results and ended sessions older than a day, old tokens, or expired subject tokens. */
+/** How long a decided change stays in the list of changes. */
+const isLongDecided = "decided_at < now() - interval '90 days'";
+
+/** Accounts with idempotency results and ended sessions older than a day, old tokens, old changes, or expired subject tokens. */
 export async function listAccountsWithExpiredRows(
   database: Pick<Database, "acrossAccounts">,
 ): Promise<readonly string[]> {
   const rows = await database.acrossAccounts((transaction) =>
     transaction.query<{ account_id: string }>({
-      text: `SELECT account_id FROM idempotent_answer WHERE created_at < now() - interval '24 hours' UNION SELECT account_id FROM session WHERE least(idle_until, absolute_until, ended_at) < now() - interval '1 day' UNION SELECT account_id FROM api_token WHERE ${endedTokens} UNION SELECT account_id FROM used_subject_token WHERE expires_at < now() LIMIT $1`,
+      text: `SELECT account_id FROM idempotent_answer WHERE created_at < now() - interval '24 hours' UNION SELECT account_id FROM session WHERE least(idle_until, absolute_until, ended_at) < now() - interval '1 day' UNION SELECT account_id FROM api_token WHERE ${endedTokens} UNION SELECT account_id FROM used_subject_token WHERE expires_at < now() UNION SELECT account_id FROM proposed_change WHERE ${isLongDecided} LIMIT $1`,
       values: [maxRows],
     }),
   );
@@ -58,6 +73,10 @@ export async function deleteExpiredRows(
       values: [accountId],
     });
     await transaction.query({
+      text: `DELETE FROM proposed_change WHERE account_id = $1 AND ${isLongDecided}`,
+      values: [accountId],
+    });
+    await transaction.query({
       text: `WITH gone AS (DELETE FROM api_token WHERE account_id = $1 AND ${endedTokens} RETURNING id) DELETE FROM token_route USING gone WHERE token_route.account_id = $1 AND token_route.token_id = gone.id`,
       values: [accountId],
     });
@@ -65,7 +84,8 @@ export async function deleteExpiredRows(
   return true;
 }
 
-/** Deletes sign-in attempts that can no longer be finished. */
+/** Deletes sign-ins and logins of command lines that can no longer be finished. */
 export async function deleteExpiredSignInAttempts(database: Pick<Database, "query">): Promise<void> {
   await database.query({ text: "DELETE FROM sign_in_attempt WHERE expires_at < now()" });
+  await database.query({ text: "DELETE FROM command_line_login WHERE expires_at < now()" });
 }

@@ -6,7 +6,8 @@
  * Imported by code that caches between requests, and by `commands/serve.ts`.
  */
 
-type SubjectKind = "token" | "session" | "account" | "vault";
+/** "access" is of an organisation: its members, teams or grants have changed. */
+type SubjectKind = "token" | "session" | "account" | "vault" | "access";
 
 type InvalidationHandler = {
   readonly one: (subjectId: string) => void;
@@ -24,7 +25,7 @@ export type CacheInvalidation = {
    */
   generation(): number;
   /** Milliseconds since 1970 by the database's clock; the estimate may run ahead by a round trip, never behind. */
-  databaseNow(): number;
+  readonly databaseNow: () => number;
 };
 
 export type Revocation = { readonly kind: SubjectKind; readonly subjectId: string };

@@ -8,7 +8,7 @@ import { readRevocations, removeNode, removeOldRevocations, reportNode } from ".
 export type Node = AsyncDisposable & {
   readonly invalidation: CacheInvalidation;
   /** The number of live nodes, including this one. */
-  liveNodes(): number;
+  readonly liveNodes: () => number;
   /** Time since the last successful poll for revocations. */
   staleMilliseconds(): number;
 };

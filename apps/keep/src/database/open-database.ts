@@ -3,7 +3,7 @@
  * Access to PostgreSQL: connection pools, migrations as numbered SQL files, transactions scoped to one account, and the
  * mapping of connection errors. Guarantees that an opened database has exactly the schema of this version, that requests
  * run under a role that sees one account at a time, and that no account can hold the connections that others need.
- * Imported by `queries.ts` files and `main.ts`; other code imports only its types.
+ * Imported by `queries.ts` files, and by `commands/` to open it; other code imports only its types.
  */
 import { FailureError } from "@hearth-and-keep/failures";
 import type { Pool } from "pg";

@@ -2,7 +2,7 @@
  * @module
  * Key management: the key-encryption key and its fingerprint, the vaults' data keys, the server's own keys, and rotation
  * of each without downtime. Key bytes leave this folder only inside a KeyObject, which does not print or serialize them.
- * Imported by `main.ts`, `commands/` and the use cases that encrypt and decrypt.
+ * Imported by `commands/` and the use cases that encrypt and decrypt.
  */
 import { createHmac, createSecretKey, type KeyObject, randomBytes } from "node:crypto";
 import { IntegrityError, unwrapKey, wrapKey } from "@hearth-and-keep/envelope-crypto";

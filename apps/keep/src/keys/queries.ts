@@ -219,6 +219,18 @@ export async function lockVaultKey(
   return row === undefined ? undefined : asVaultKey(row);
 }
 
+/** All data keys of a vault, locked. */
+export async function lockVaultKeys(
+  transaction: Transaction,
+  { accountId, vaultId }: VaultRef,
+): Promise<readonly WrappedVaultKey[]> {
+  const rows = await transaction.query<VaultKeyRow>({
+    text: `SELECT ${vaultKeyColumns} FROM vault_key WHERE account_id = $1 AND vault_id = $2 ORDER BY version FOR UPDATE`,
+    values: [accountId, vaultId],
+  });
+  return rows.map(asVaultKey);
+}
+
 export async function updateWrappedKey(
   transaction: Transaction,
   { accountId, vaultId }: VaultRef,

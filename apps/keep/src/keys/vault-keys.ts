@@ -11,7 +11,9 @@ import {
   findVaultKey,
   findVaultKeyWithin,
   insertVaultKey,
+  lockVaultKeys,
   retireActiveKey,
+  type WrappedKey,
   type WrappedVaultKey,
 } from "./queries.ts";
 import type { VaultRef } from "./vault-ref.ts";
@@ -42,6 +44,11 @@ export type VaultKeys = {
   ofVersion(vaultRef: VaultRef, version: number): Promise<DataKey>;
   /** As `ofVersion`, on the transaction's connection: acquiring a second connection while holding one can deadlock. */
   ofVersionWithin(transaction: Transaction, vaultRef: VaultRef, version: number): Promise<DataKey>;
+  /**
+   * Locks the data keys of a vault that goes to another account, and wraps them for that one. Throws "integrity-broken"
+   * when one of them was not wrapped for this vault.
+   */
+  wrapForTransfer(transaction: Transaction, from: VaultRef, to: VaultRef): Promise<readonly WrappedKey[]>;
   /** For rotated keys and purged vaults; without an id, evicts all keys. */
   evict(vaultId?: string): void;
   /** The number of cached keys. */
@@ -97,6 +104,10 @@ export function createVaultKeys(database: Pick<Database, "queryInAccount">, wrap
       getOrFind(vaultRef, version, () => findVaultKey(database, vaultRef, version)),
     ofVersionWithin: (transaction, vaultRef, version) =>
       getOrFind(vaultRef, version, () => findVaultKeyWithin(transaction, vaultRef, version)),
+    async wrapForTransfer(transaction, from, to) {
+      const rows = await lockVaultKeys(transaction, from);
+      return Promise.all(rows.map((row) => rewrap(row, { from, to, wrapper })));
+    },
     evict(vaultId) {
       if (vaultId === undefined) cache.clear();
       for (const name of cache.keys()) if (name.startsWith(`${vaultId} `)) cache.delete(name);
@@ -117,6 +128,21 @@ export function unwrapVaultKey(
 ): Promise<KeyObject> {
   const associatedData = isBound ? vaultKeyAssociatedData : unboundKeyAssociatedData;
   return wrapper.unwrap(wrapped, associatedData(vaultRef, version, kekFingerprint), kekFingerprint);
+}
+
+type Rewrap = { readonly from: VaultRef; readonly to: VaultRef; readonly wrapper: KeyWrapper };
+
+async function rewrap(row: WrappedVaultKey, { from, to, wrapper }: Rewrap): Promise<WrappedKey> {
+  const { version } = row;
+  const kekFingerprint = wrapper.fingerprint;
+  try {
+    const key = await unwrapVaultKey(from, row, wrapper);
+    const wrapped = await wrapper.wrap(key, vaultKeyAssociatedData(to, version, kekFingerprint));
+    return { version, kekFingerprint, wrapped };
+  } catch (error) {
+    if (!(error instanceof IntegrityError)) throw error;
+    throw requestFailure({ kind: "integrity-broken" }, { cause: error });
+  }
 }
 
 function toDataKey(version: number, key: KeyObject): DataKey {

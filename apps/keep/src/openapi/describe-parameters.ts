@@ -28,7 +28,10 @@ const pathParameters: Readonly<Record<string, DescribedSchema>> = {
     pattern: "^[^/]+$",
     description: "Code of an invitation",
   },
+  team: { ...id, description: "Id of the team" },
+  grant: { ...id, description: "Id of the grant" },
   rule: { ...id, description: "Id of the trust rule" },
+  change: { ...id, description: "Id of the proposed change" },
   operation: { ...id, description: "Id of the operation" },
   version: {
     type: "integer",

@@ -95,7 +95,7 @@ function problemStatuses({
     503,
     ...(access === "public" ? [] : [400, 401, 403]),
     // From pages of other sites.
-    ...(/^\/(?:auth|invitation)\//u.test(path) ? [403] : []),
+    ...(/^\/(?:auth|invitation|login)\//u.test(path) ? [403] : []),
     ...(bodySchema === undefined ? [] : [400, 413, 422]),
     ...(querySchema === undefined && !path.includes("*") ? [] : [422]),
     ...(isChange ? [400, 409, 412, 413, 422, 428] : []),

@@ -2,20 +2,26 @@ import type { Person } from "../accounts/person.ts";
 import { formatIdentity } from "../admission/decide-admission.ts";
 import type { AuditActor } from "../audit/audit-log.ts";
 import type { Actor } from "../authorization/actor.ts";
-import { parseRole, type Role } from "../authorization/roles.ts";
+import { parseRole, type Role, roleAllows } from "../authorization/roles.ts";
 import type { Database } from "../database/open-database.ts";
 import type { Transaction } from "../database/transaction.ts";
 import { requestFailure } from "../failures.ts";
 import { inNewEpoch, lockEpoch, lockEpochIfActive } from "../keys/row-integrity/account-epoch.ts";
 import { listIdentityRows, listInvitationRows } from "../keys/row-integrity/queries.ts";
+import type { InvitationRow } from "../keys/row-integrity/row-macs.ts";
 import type { ServerKeys } from "../keys/server-keys.ts";
 import { addMember, assertRoom, type MemberDependencies } from "./add-member.ts";
-import { findMembership, type Membership } from "./find-membership.ts";
+import { findGenuineMember, findMembership, type Membership } from "./find-membership.ts";
 import { type InvitationKey, parseCode } from "./invitation-code.ts";
+import { isActiveAccount } from "./member-access.ts";
 import { deleteInvitation, findInvitation } from "./queries.ts";
 
 export type AcceptDependencies = MemberDependencies & {
   readonly database: Pick<Database, "query" | "queryInAccount" | "inAccount" | "acrossAccounts">;
+};
+
+type InvitationReader = Pick<AcceptDependencies, "serverKeys"> & {
+  readonly database: Pick<Database, "query" | "queryInAccount">;
 };
 
 /** An organisation, and the role in it that an invitation offers. */
@@ -24,8 +30,10 @@ export type Offer = { readonly name: string; readonly role: Role };
 /** What a link offers, without using it up; undefined when it is not valid. */
 export async function readInvitation(
   code: string,
-  { database, serverKeys: { rowMacs } }: Pick<AcceptDependencies, "database" | "serverKeys">,
+  dependencies: InvitationReader,
 ): Promise<Offer | undefined> {
+  const { database, serverKeys } = dependencies;
+  const { rowMacs } = serverKeys;
   const key = parseCode(code);
   const stored = key === undefined ? undefined : await findInvitation(database, key);
   if (stored === undefined) return undefined;
@@ -35,7 +43,18 @@ export async function readInvitation(
   const isGenuine =
     rowMacs.isGenuine({ account: accountRow }, accountMac) &&
     rowMacs.isGenuine({ invitation, epoch: account.epoch }, mac);
-  return isGenuine && role !== undefined ? { name, role } : undefined;
+  if (!isGenuine || role === undefined) return undefined;
+  return (await mayInvite(invitation, dependencies)) ? { name, role } : undefined;
+}
+
+/** Whoever created it may have become an ordinary member since, or be suspended. */
+async function mayInvite(
+  { accountId, invitedBy }: Pick<InvitationRow, "accountId" | "invitedBy">,
+  dependencies: InvitationReader,
+): Promise<boolean> {
+  const member = await findGenuineMember({ accountId, personId: invitedBy }, dependencies);
+  if (member === undefined || !roleAllows(member.role, "members:write")) return false;
+  return isActiveAccount(invitedBy, dependencies);
 }
 
 /** Makes the signed-in person a member. Throws "not found" for a link that is used, revoked, expired or for somebody else. */

@@ -31,7 +31,7 @@ export async function addMember(
   // Deleting an account takes the same lock, so that it leaves no membership behind.
   if (!(await readDisplayNames(database, [personId])).has(personId))
     throw requestFailure({ kind: "unauthenticated" });
-  const member = { accountId, personId, role };
+  const member = { accountId, personId, role, teamIds: [], groupTeamIds: [] };
   if (!(await insertMember(transaction, { ...member, mac: rowMacs.compute({ member, epoch }) }))) {
     const reason = "You are a member of this organisation already";
     throw requestFailure({ kind: "conflict", reason });

@@ -28,8 +28,29 @@ export type Membership = {
 /** Undefined when the person is not a member of such an organisation. Not cached, as sessions are not. */
 export async function findMembership(
   memberRef: MemberRef,
-  { database, serverKeys: { rowMacs }, onIntegrityError }: MembershipDependencies,
+  dependencies: MembershipDependencies,
 ): Promise<Membership | undefined> {
+  const member = await findGenuineMember(memberRef, dependencies);
+  if (member === undefined) return undefined;
+  const { name, role, createdAt } = member;
+  return { id: memberRef.accountId, name, role, createdAt };
+}
+
+export type GenuineMember = Omit<Membership, "id"> & {
+  readonly teamIds: readonly string[];
+  /** See `MemberRow`. */
+  readonly groupTeamIds: readonly string[];
+  /** Of the organisation. */
+  readonly epoch: number;
+  /** See `grants/read-grants.ts`. */
+  readonly grantsVersion: string;
+};
+
+/** As `findMembership`. */
+export async function findGenuineMember(
+  memberRef: MemberRef,
+  { database, serverKeys: { rowMacs }, onIntegrityError }: MembershipDependencies,
+): Promise<GenuineMember | undefined> {
   const stored = await findMember(database, memberRef);
   if (stored === undefined) return undefined;
   const role = parseRole(stored.role);
@@ -37,14 +58,17 @@ export async function findMembership(
     onIntegrityError?.(memberRef.accountId);
     return undefined;
   }
-  return { id: memberRef.accountId, name: stored.name, role, createdAt: stored.createdAt };
+  const { name, createdAt, teamIds, groupTeamIds, account, grantsVersion } = stored;
+  const { epoch } = account;
+  return { name, role, createdAt, teamIds, groupTeamIds, epoch, grantsVersion: grantsVersion ?? "" };
 }
 
 function isGenuineMember(
-  { mac, account: { mac: accountMac, ...account }, accountId, personId, role }: StoredMember,
+  { mac, account: { mac: accountMac, ...account }, ...stored }: StoredMember,
   rowMacs: MembershipDependencies["serverKeys"]["rowMacs"],
 ): boolean {
-  const member = { accountId, personId, role };
+  const { accountId, personId, role, teamIds, groupTeamIds } = stored;
+  const member = { accountId, personId, role, teamIds, groupTeamIds };
   return (
     account.kind === "organisation" &&
     rowMacs.isGenuine({ account }, accountMac) &&

@@ -1,5 +1,6 @@
 import { type HttpResponse, jsonResponse } from "@hearth-and-keep/http-service";
 import type {
+  Exposure,
   Invitation,
   IssuedInvitation,
   invitationAcceptance,
@@ -8,26 +9,42 @@ import type {
   memberQuery,
   newInvitation,
   newOrganisation,
+  newVault,
   Organisation,
   organisationChanges,
   organisationDeletion,
 } from "@hearth-and-keep/vault-contract";
-import { readId } from "../access/read-change.ts";
+import { readId, readIdempotencyKey } from "../access/read-change.ts";
 import { deleteAccount } from "../accounts/delete-account.ts";
+import { vaultsOf } from "../authorization/grant.ts";
 import type { KeepDependencies } from "../dependencies.ts";
 import { requestFailure } from "../failures.ts";
 import { noContentAfter, runChange } from "../idempotency/http.ts";
+import { asRequestFailure } from "../problems.ts";
 import type { BodyRequest, KeepRequest, QueryRequest } from "../route-row.ts";
+import { addVault } from "../vaults/create-vault.ts";
+import { describeVault } from "../vaults/describe-vault.ts";
+import { vaultResponse } from "../vaults/http.ts";
+import { listVaults } from "../vaults/queries.ts";
 import { acceptInvitation } from "./accept-invitation.ts";
 import { changeRole, removeMember } from "./change-members.ts";
 import { createInvitation, type IssuedInvitation as Issued, revokeInvitation } from "./create-invitation.ts";
 import { createOrganisation } from "./create-organisation.ts";
 import { findMembership, listMemberships, type Membership } from "./find-membership.ts";
 import { invitationPath } from "./invitation-code.ts";
-import { type ListedInvitation, listInvitations, listMembers, readDisplayNames } from "./queries.ts";
+import {
+  findMember,
+  type ListedInvitation,
+  listInvitations,
+  listMembers,
+  readDisplayNames,
+} from "./queries.ts";
+import { readExposure } from "./read-exposure.ts";
 import { renameOrganisation } from "./rename-organisation.ts";
 
 const defaultPageItems = 100;
+/** No account has more. */
+const maxVaults = 200;
 
 export async function handleListOrganisations(
   { actor }: KeepRequest,
@@ -86,11 +103,13 @@ export async function handleListMembers(
     database,
     listed.map(({ personId }) => personId),
   );
-  const items = listed.map(({ personId, role, joinedAt }) => ({
+  const items = listed.map(({ personId, role, teamIds, groupTeamIds, joinedAt }) => ({
     person_id: personId,
     display_name: names.get(personId) ?? null,
     // The column's constraint.
     role: role as Member["role"],
+    team_ids: [...teamIds],
+    group_team_ids: [...groupTeamIds],
     joined_at: joinedAt.toISOString(),
   }));
   return jsonResponse({ items, ...(rows.length > limit ? { next_cursor: items.at(-1)?.person_id } : {}) });
@@ -138,6 +157,49 @@ async function remove(
   });
 }
 
+/** The secrets that a member has read. */
+export async function handleGetExposure(
+  { actor, parameters }: KeepRequest,
+  { database }: KeepDependencies,
+): Promise<HttpResponse> {
+  const memberRef = { accountId: actor.accountId, personId: readId(parameters["person"]) };
+  const { secrets, isComplete } = await readExposure(database, memberRef);
+  // Whoever has left is still known by what they have read.
+  if (secrets.length === 0 && (await findMember(database, memberRef)) === undefined)
+    throw requestFailure({ kind: "not-found" });
+  const items = secrets.map(({ vaultId, vaultName, secretId, path, version, readAt, isCurrent }) => ({
+    vault_id: vaultId,
+    vault_name: vaultName,
+    secret_id: secretId,
+    path,
+    version,
+    read_at: readAt.toISOString(),
+    is_current: isCurrent,
+  }));
+  return jsonResponse({ items, is_complete: isComplete } satisfies Exposure);
+}
+
+/** The vaults in which the member may do something. */
+export async function handleListOrganisationVaults(
+  { actor }: KeepRequest,
+  { database }: KeepDependencies,
+): Promise<HttpResponse> {
+  const allowed = vaultsOf(actor.grant, "vaults:read");
+  const page = { ids: allowed === undefined ? null : [...allowed], after: null, limit: maxVaults };
+  const rows = await listVaults(database, actor.accountId, page);
+  return jsonResponse(rows.map(describeVault));
+}
+
+export async function handleCreateOrganisationVault(
+  request: BodyRequest<typeof newVault>,
+  dependencies: KeepDependencies,
+): Promise<HttpResponse> {
+  const { actor, body } = request;
+  const idempotencyKey = readIdempotencyKey(request, dependencies.serverKeys);
+  const { result } = await addVault({ actor, idempotencyKey }, body.name, dependencies);
+  return vaultResponse(result, 201);
+}
+
 export async function handleListInvitations(
   { actor }: KeepRequest,
   { database }: KeepDependencies,
@@ -181,7 +243,11 @@ export async function handleAcceptInvitation(
   { actor, body }: BodyRequest<typeof invitationAcceptance>,
   dependencies: KeepDependencies,
 ): Promise<HttpResponse> {
-  return jsonResponse(describeOrganisation(await acceptInvitation(actor, body.code, dependencies)));
+  const joined = await acceptInvitation(actor, body.code, dependencies).catch((error: unknown) => {
+    if (asRequestFailure(error).kind !== "not-found") throw error;
+    throw requestFailure({ kind: "invitation-not-valid" });
+  });
+  return jsonResponse(describeOrganisation(joined));
 }
 
 /** The person may have been removed after the request was admitted. */

@@ -77,6 +77,8 @@ test("no token opens a route of an organisation, nor one of the owner's", async 
 
 test("a denied request of a member is in the organisation's audit log, with the person", async () => {
   expect((await people.member.send("GET", `${team}/audit`)).status).toBe(403);
+  const invitation = await people["stale owner"].send("POST", `${team}/invitations`, { role: "owner" });
+  expect(invitation.status).toBe(403);
   const denials = async () =>
     (
       await people.auditor.send<{ items: { body: { by: string; reason: string } }[] }>(
@@ -85,4 +87,5 @@ test("a denied request of a member is in the organisation's audit log, with the 
       )
     ).body.items.map(({ body: { by, reason } }) => `${by} ${reason}`);
   await expect.poll(denials).toContain(`person:${people.member.accountId} role-required`);
+  await expect.poll(denials).toContain(`person:${people["stale owner"].accountId} sign-in-too-old`);
 });

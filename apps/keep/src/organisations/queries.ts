@@ -14,10 +14,16 @@ export type MemberRef = Pick<MemberRow, "accountId" | "personId">;
 export type StoredMember = Signed<MemberRow> & {
   readonly name: string;
   readonly createdAt: Date;
+  /** Which grants the vaults of the organisation have: see `read-grants.ts`. */
+  readonly grantsVersion: string | null;
   readonly account: Signed<AccountRow>;
 };
 
-type FoundMemberRow = Pick<StoredMember, "role" | "mac" | "name" | "createdAt"> & JoinedAccount;
+type FoundMemberRow = Pick<
+  StoredMember,
+  "role" | "teamIds" | "groupTeamIds" | "mac" | "name" | "createdAt" | "grantsVersion"
+> &
+  JoinedAccount;
 
 export async function findMember(
   database: Pick<Database, "queryInAccount">,
@@ -26,12 +32,25 @@ export async function findMember(
   const [row] = await database.queryInAccount<FoundMemberRow>(accountId, {
     name: "find-member",
     connection: "system",
-    text: `SELECT role, member.mac, account.display_name AS name, account.created_at AS "createdAt", ${joinedAccountColumns} FROM member JOIN account USING (account_id) WHERE account_id = entered.account::uuid AND person_id = $2 AND account.status = 'active'`,
+    text: `SELECT role, team_ids AS "teamIds", group_team_ids AS "groupTeamIds", member.mac, account.display_name AS name, account.created_at AS "createdAt", (SELECT string_agg(access.vault_id || ' ' || coalesce(encode(access.mac, 'base64'), ''), ' ' ORDER BY access.vault_id) FROM vault_access AS access WHERE access.account_id = member.account_id) AS "grantsVersion", ${joinedAccountColumns} FROM member JOIN account USING (account_id) WHERE account_id = entered.account::uuid AND person_id = $2 AND account.status = 'active'`,
     values: [personId],
   });
   if (row === undefined) return undefined;
   const { account, rest } = splitAccount(accountId, row);
   return { ...rest, accountId, personId, account };
+}
+
+/** Undefined when there is no such account. */
+export async function findAccount(
+  database: Pick<Database, "queryInAccount">,
+  accountId: string,
+): Promise<Signed<AccountRow> | undefined> {
+  const [row] = await database.queryInAccount<Signed<AccountRow>>(accountId, {
+    name: "find-account",
+    connection: "system",
+    text: 'SELECT account_id AS "accountId", kind, status, is_operator AS "isOperator", epoch, mac FROM account WHERE account_id = entered.account::uuid',
+  });
+  return row;
 }
 
 /** Ids of the organisations that a person may be a member of, in order of creation. */
@@ -76,7 +95,7 @@ export async function readDisplayNames(
 /** False when the person is a member already. */
 export async function insertMember(
   transaction: Transaction,
-  { accountId, personId, role, mac }: Signed<MemberRow>,
+  { accountId, personId, role, mac }: Omit<Signed<MemberRow>, "teamIds" | "groupTeamIds">,
 ): Promise<boolean> {
   const inserted = await transaction.query({
     text: "INSERT INTO member (person_id, account_id, role, mac) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING RETURNING person_id",
@@ -92,7 +111,7 @@ export async function insertMember(
 
 export async function updateMemberRole(
   transaction: Transaction,
-  { accountId, personId, role, mac }: Signed<MemberRow>,
+  { accountId, personId, role, mac }: Omit<Signed<MemberRow>, "teamIds" | "groupTeamIds">,
 ): Promise<void> {
   await transaction.query({
     text: "UPDATE member SET role = $3, mac = $4 WHERE person_id = $1 AND account_id = $2",
@@ -130,6 +149,8 @@ export async function updateName(transaction: Transaction, accountId: string, na
 export type ListedMember = {
   readonly personId: string;
   readonly role: string;
+  readonly teamIds: readonly string[];
+  readonly groupTeamIds: readonly string[];
   readonly joinedAt: Date;
 };
 
@@ -140,7 +161,7 @@ export function listMembers(
   { after, limit }: { readonly after: string | null; readonly limit: number },
 ): Promise<readonly ListedMember[]> {
   return database.queryInAccount<ListedMember>(accountId, {
-    text: 'SELECT person_id AS "personId", role, joined_at AS "joinedAt" FROM member WHERE account_id = entered.account::uuid AND ($2::uuid IS NULL OR person_id > $2) ORDER BY person_id LIMIT $3',
+    text: 'SELECT person_id AS "personId", role, team_ids AS "teamIds", group_team_ids AS "groupTeamIds", joined_at AS "joinedAt" FROM member WHERE account_id = entered.account::uuid AND ($2::uuid IS NULL OR person_id > $2) ORDER BY person_id LIMIT $3',
     values: [after, limit],
   });
 }

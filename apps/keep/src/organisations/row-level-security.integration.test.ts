@@ -2,6 +2,7 @@ import { recordFigure } from "@hearth-and-keep/figures";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { asSuperuser } from "../keys/test/tamper-fixtures.ts";
 import { startTestKeep, type TestKeep } from "../test/start-test-keep.ts";
+import { addMemberToken, addTeam, createVault } from "./test/shared-vault.ts";
 import { addTeammate, createTeam, invite, join } from "./test/start-team.ts";
 
 let keep: TestKeep;
@@ -21,9 +22,16 @@ async function addFilledOrganisation(): Promise<string> {
   await join(owner, team, [member, "member"]);
   await invite(owner, team, { role: "member" });
   const accountId = team.split("/").at(-1) ?? "";
-  const { text: token } = await keep.addToken(
+  const { id: tokenId, text: token } = await keep.addToken(
     { accountId },
     { scopes: ["vaults:write", "secrets:write", "secrets:read", "keys:rotate"] },
+  );
+  // A token that nobody is known to have created cannot propose a change.
+  await keep.database.inAccount(accountId, (transaction) =>
+    transaction.query({
+      text: "UPDATE api_token SET created_by = $2 WHERE id = $1",
+      values: [tokenId, `person:${owner.accountId}`],
+    }),
   );
   const send = async (method: string, path: string, body?: object): Promise<{ readonly id: string }> => {
     const headers = { "idempotency-key": crypto.randomUUID() };
@@ -37,7 +45,12 @@ async function addFilledOrganisation(): Promise<string> {
   await send("PUT", `/${vault}/secrets/by-path/app/KEY`, { value: "secret" });
   await send("POST", `/${vault}/folders`, { path: "/empty" });
   await send("GET", `/${vault}/values/by-path/app/KEY`);
+  const operations = [{ op: "put", path: "/app/KEY", value: "proposed" }];
+  await send("POST", `/${vault}/changes`, { reason: "Waits", operations });
   await send("POST", `/${vault}/rotate-key`);
+  await createVault(member, team);
+  await addTeam(owner, team, [member]);
+  await addMemberToken(member, team, { scopes: ["secrets:read"] });
   return accountId;
 }
 
@@ -115,9 +128,12 @@ test("in one organisation, no table has a row of another one, whatever the state
       "invitation",
       "member",
       "operation",
+      "proposed_change",
       "secret",
       "secret_version",
+      "team",
       "vault",
+      "vault_access",
       "vault_key",
     ]),
   );
@@ -127,28 +143,39 @@ test("in one organisation, no table has a row of another one, whatever the state
   recordFigure({
     claim: "teams 2",
     text: `no row of another organisation in ${guarded.length} tables, of which ${filled.length} had rows of it`,
-    counted: { reached: filled.length, needed: 13 },
+    counted: { reached: filled.length, needed: 16 },
   });
 });
 
 test("only tables that find an account have no row-level security", async () => {
   const names = (await listTables()).filter(({ isGuarded }) => !isGuarded).map(({ name }) => name);
   expect(names).toEqual([
+    "command_line_login",
     "identity_route",
     "member_route",
     "revocation",
     "session_route",
     "sign_in_attempt",
     "token_route",
+    "vault_route",
   ]);
 });
 
-test("a member or an invitation cannot be added to another organisation", async () => {
+test("a member, an invitation, a team, grants or a token cannot be added to another organisation", async () => {
   const ids = [crypto.randomUUID(), other];
   const insertMember =
     "INSERT INTO member (person_id, account_id, role) VALUES ($1, $2, 'owner') RETURNING 1";
   const insertInvitation =
     "INSERT INTO invitation (id, account_id, secret_hash, role, invited_by, expires_at) VALUES ($1, $2, sha256('x'), 'owner', $1, now()) RETURNING 1";
   expect(await attempt(insertMember, ids)).toBe("refused");
+  const insertTeam = "INSERT INTO team (id, account_id, name) VALUES ($1, $2, 'Operations') RETURNING 1";
+  const insertGrants =
+    "INSERT INTO vault_access (vault_id, account_id, grants) VALUES ($1, $2, '[]') RETURNING 1";
+  const insertToken =
+    "INSERT INTO api_token (id, account_id, owner_id, name, token_hash, scopes, created_by) VALUES ($1, $2, $1, 'token', sha256('x'), '{vaults:read}', 'server') RETURNING 1";
   expect(await attempt(insertInvitation, ids)).toBe("refused");
+  for (const text of [insertTeam, insertGrants, insertToken]) {
+    expect(await attempt(text, ids)).toBe("refused");
+    expect(await attempt(text, [crypto.randomUUID(), own])).toBe(1);
+  }
 });

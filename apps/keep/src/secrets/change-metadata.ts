@@ -34,17 +34,19 @@ export function updateMetadata(
   { target, name, folder, tags, note }: MetadataChanges,
   dependencies: ChangeDependencies,
 ): Promise<IdempotentResult<SecretMetadata>> {
-  assertTargetAllowed(request.actor, target);
+  const { actor, vaultId } = request;
+  const reach = { scope: "secrets:write", vaultId } as const;
+  assertTargetAllowed(actor, reach, target);
   return changeSecrets(request, dependencies, async (change) => {
-    const before = await loadSecret(change, target, { actor: request.actor, state: "live" });
+    const before = await loadSecret(change, target, { actor, scope: reach.scope, state: "live" });
     const to = toSecretPath(folder ?? before.folder, name ?? before.name);
-    assertPathAllowed(request.actor.grant, to.path);
+    assertPathAllowed(actor.grant, reach, to.path);
     assertPreconditions(preconditions, {
       revision: before.revision,
       isRequired: change.vault.demands_preconditions,
     });
     const changes = { note, ...(tags === undefined ? {} : { tags }) };
-    return describeSecret(await moveSecret(change, before, { to, changes, grant: request.actor.grant }));
+    return describeSecret(await moveSecret(change, before, { to, changes, grant: actor.grant }));
   });
 }
 
@@ -85,7 +87,8 @@ export async function assertMovable(
   { to: { folder }, grant }: Pick<SecretMove, "to" | "grant">,
 ): Promise<void> {
   const resolving = listResolvingFolders(change.vault, folder);
-  if (before.type !== "text" || resolving.every((each) => allowsWholeFolder(grant, each))) return;
+  const reach = { scope: "secrets:read", vaultId: change.vaultRef.vaultId } as const;
+  if (before.type !== "text" || resolving.every((each) => allowsWholeFolder(grant, reach, each))) return;
   const value = await decryptCurrent(change, before);
   assertRelativeReferencesAllowed(change.vault, grant, { folder, value, type: before.type });
   value.fill(0);

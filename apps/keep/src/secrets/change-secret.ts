@@ -1,13 +1,14 @@
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import { decrypt, encrypt } from "@hearth-and-keep/envelope-crypto";
 import { type Actor, formatActor } from "../authorization/actor.ts";
-import { allowsPath, assertPathAllowed } from "../authorization/grant.ts";
+import { allowsPath, assertPathAllowed, type Reach } from "../authorization/grant.ts";
 import { requestFailure } from "../failures.ts";
 import { generateId } from "../generate-id.ts";
 import type { IdempotentResult } from "../idempotency/run-idempotent.ts";
 import type { DataKey } from "../keys/vault-keys.ts";
 import type { ChangeDependencies, ChangeRequest } from "../vaults/change-queue.ts";
 import type { VaultChange } from "../vaults/open-changes.ts";
+import { assertChangeable } from "./approvals/protection.ts";
 import {
   findSecrets,
   type SecretForUpdate,
@@ -64,20 +65,32 @@ export async function loadSecrets(
 export type SecretTarget = { readonly id: string } | { readonly path: SecretPath };
 
 /** For a path that the request names, a refusal may repeat it; checked before anything is read. */
-export function assertTargetAllowed(actor: Pick<Actor, "grant">, target: SecretTarget): void {
-  if ("path" in target) assertPathAllowed(actor.grant, target.path.path);
+export function assertTargetAllowed(
+  { grant }: Pick<Actor, "grant">,
+  reach: Reach,
+  target: SecretTarget,
+): void {
+  if ("path" in target) assertPathAllowed(grant, reach, target.path.path);
 }
 
-/** Throws "not found" unless the actor's path patterns allow the secret and it is in the given state. */
+/** Who loads a secret, for what. */
+export type SecretUse = {
+  readonly actor: Pick<Actor, "grant">;
+  readonly scope: Reach["scope"];
+  readonly state: "live" | "deleted" | "any";
+};
+
+/** Throws "not found" unless the actor's path patterns allow this use of the secret and it is in the given state. */
 export async function loadSecret(
   change: VaultChange,
   target: SecretTarget,
-  { actor, state }: { readonly actor: Pick<Actor, "grant">; readonly state: "live" | "deleted" | "any" },
+  { actor, scope, state }: SecretUse,
 ): Promise<SecretForUpdate> {
   const [found] = await loadSecrets(change, "path" in target ? target.path : target);
+  const reach = { scope, vaultId: change.vaultRef.vaultId };
   const isVisible =
     found !== undefined &&
-    allowsPath(actor.grant, joinPath(found.folder, found.name)) &&
+    allowsPath(actor.grant, reach, joinPath(found.folder, found.name)) &&
     (state === "any" || state === (found.deleted_at === null ? "live" : "deleted"));
   if (!isVisible) throw requestFailure({ kind: "not-found" });
   return found;
@@ -112,6 +125,8 @@ export async function prepareUpdate(
   before: SecretRow,
   { note, state, ...changes }: SecretChanges,
 ): Promise<PreparedUpdate> {
+  const { folder = before.folder, name = before.name } = changes;
+  assertChangeable(change, joinPath(before.folder, before.name), joinPath(folder, name));
   const key = await change.activeKey();
   const wasLive = before.deleted_at === null;
   const isLive = state === undefined ? wasLive : state === "live";
@@ -139,6 +154,7 @@ export async function prepareSecret(
   change: VaultChange,
   { note, ...columns }: NewSecretRow,
 ): Promise<StoredSecret> {
+  assertChangeable(change, joinPath(columns.folder, columns.name));
   const key = await change.activeKey();
   const id = generateId();
   const row = {

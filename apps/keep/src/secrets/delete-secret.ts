@@ -2,6 +2,7 @@ import type { IdempotentResult } from "../idempotency/run-idempotent.ts";
 import { assertPreconditions, type Preconditions } from "../preconditions.ts";
 import type { ChangeDependencies, ChangeRequest, QueueDependencies } from "../vaults/change-queue.ts";
 import { changeInTransaction, type VaultChange } from "../vaults/open-changes.ts";
+import { assertChangeable } from "./approvals/protection.ts";
 import { assertPathFree } from "./change-metadata.ts";
 import {
   assertTargetAllowed,
@@ -23,9 +24,10 @@ export async function deleteSecret(
   target: SecretTarget,
   dependencies: ChangeDependencies,
 ): Promise<void> {
-  assertTargetAllowed(request.actor, target);
+  const use = { actor: request.actor, scope: "secrets:delete", state: "live" } as const;
+  assertTargetAllowed(use.actor, { scope: use.scope, vaultId: request.vaultId }, target);
   await changeSecrets(request, dependencies, async (change) => {
-    const before = await loadSecret(change, target, { actor: request.actor, state: "live" });
+    const before = await loadSecret(change, target, use);
     checkPreconditions(request.preconditions, before, change);
     await deleteSecretInChange(change, before);
     return null;
@@ -49,9 +51,12 @@ export async function purgeSecret(
   target: SecretTarget,
   dependencies: ChangeDependencies,
 ): Promise<void> {
-  assertTargetAllowed(request.actor, target);
+  const { actor, vaultId } = request;
+  const use = { actor, scope: "secrets:destroy", state: "any" } as const;
+  for (const scope of ["secrets:delete", use.scope] as const)
+    assertTargetAllowed(actor, { scope, vaultId }, target);
   await changeSecrets(request, dependencies, async (change) => {
-    const before = await loadSecret(change, target, { actor: request.actor, state: "any" });
+    const before = await loadSecret(change, target, use);
     checkPreconditions(request.preconditions, before, change);
     await purge(change, before);
     return null;
@@ -81,7 +86,8 @@ export function restoreSecret(
   dependencies: ChangeDependencies,
 ): Promise<IdempotentResult<SecretMetadata>> {
   return changeSecrets(request, dependencies, async (change) => {
-    const before = await loadSecret(change, { id }, { actor: request.actor, state: "deleted" });
+    const use = { actor: request.actor, scope: "secrets:write", state: "deleted" } as const;
+    const before = await loadSecret(change, { id }, use);
     checkPreconditions(request.preconditions, before, change);
     const path = toSecretPath(before.folder, before.name);
     await assertPathFree(change, path);
@@ -105,6 +111,7 @@ function checkPreconditions(
 }
 
 async function purge(change: VaultChange, { id, folder, name, deleted_at }: SecretRow): Promise<void> {
+  assertChangeable(change, joinPath(folder, name));
   const { usage } = change;
   usage.storedBytes -= await deleteSecretRows(change.transaction, change.vaultRef, id);
   usage.allSecrets -= 1;

@@ -7,7 +7,7 @@ import type {
   secretChanges,
 } from "@hearth-and-keep/vault-contract";
 import { readChange, readId, readVaultRef } from "../access/read-change.ts";
-import { allowsPath, assertPathAllowed } from "../authorization/grant.ts";
+import { allowsPath, assertPathAllowed, assertScopeAllowed, type Reach } from "../authorization/grant.ts";
 import type { KeepDependencies } from "../dependencies.ts";
 import { requestFailure } from "../failures.ts";
 import { entityTagOf } from "../preconditions.ts";
@@ -40,7 +40,7 @@ export async function handleGetSecretByPath(
   { database }: KeepDependencies,
 ): Promise<HttpResponse> {
   const path = readPath(request);
-  assertPathAllowed(request.actor.grant, path.path);
+  assertPathAllowed(request.actor.grant, readReach(request, "secrets:list"), path.path);
   const found = await findSecretMetadata(database, readVaultRef(request), path);
   if (found === undefined) throw requestFailure({ kind: "not-found" });
   return secretResponse(describeSecret(found));
@@ -52,9 +52,9 @@ export async function handleGetSecret(
 ): Promise<HttpResponse> {
   const id = readId(request.parameters["secret"]);
   const found = await findSecretMetadata(database, readVaultRef(request), { id });
-  if (found === undefined || !allowsPath(request.actor.grant, joinPath(found.folder, found.name))) {
+  const reach = readReach(request, "secrets:list");
+  if (found === undefined || !allowsPath(request.actor.grant, reach, joinPath(found.folder, found.name)))
     throw requestFailure({ kind: "not-found" });
-  }
   return secretResponse(describeSecret(found));
 }
 
@@ -79,9 +79,7 @@ export async function handleDeleteSecret(
   dependencies: KeepDependencies,
 ): Promise<HttpResponse> {
   const isPurge = request.query.purge === "true";
-  if (isPurge && !request.actor.grant.scopes.has("secrets:destroy")) {
-    throw requestFailure({ kind: "insufficient-scope", scope: "secrets:destroy" });
-  }
+  if (isPurge) assertScopeAllowed(request.actor.grant, readReach(request, "secrets:destroy"));
   const target = readTarget(request);
   await (isPurge ? purgeSecret : deleteSecret)(readChange(request, dependencies), target, dependencies);
   return { status: 204 };
@@ -102,6 +100,10 @@ export async function handleBatch(
 ): Promise<HttpResponse> {
   const { result } = await runBatch(readChange(request, dependencies), request.body.operations, dependencies);
   return jsonResponse(result);
+}
+
+function readReach(request: Pick<KeepRequest, "actor" | "parameters">, scope: Reach["scope"]): Reach {
+  return { scope, vaultId: readVaultRef(request).vaultId };
 }
 
 /** Rows by id have a parameter for it; rows by path have a wildcard. */

@@ -10,10 +10,10 @@ import { generateId } from "../generate-id.ts";
 import { type OpenedVault, openVault, startUnlimitedKeep } from "../test/open-vault.ts";
 import { type ServingNode, startServingNode } from "../test/serving-node.ts";
 
-const writes = chooseSize({ ci: 300, show: 5000, nightly: 100_000 });
+const writes = chooseSize({ ci: 150, show: 5000, nightly: 100_000 });
 const writers = 6;
 const readers = 4;
-const minKills = chooseSize({ ci: 12, show: 30, nightly: 200 });
+const minKills = chooseSize({ ci: 6, show: 30, nightly: 200 });
 /** Every so many kills are one of the database instead of a node. */
 const databaseKillEvery = 6;
 const killMilliseconds = 300;

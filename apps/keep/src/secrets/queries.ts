@@ -55,60 +55,16 @@ const macColumns =
   "secret.note_sealed, secret.destroyed_versions, secret.key_version, secret.mark, vault.revision::float8 AS vault_revision";
 const dateColumns =
   "coalesce(version.size, 0) AS size, secret.created_at, secret.updated_at, secret.updated_by";
-const joinCurrentVersion =
+export const joinCurrentVersion =
   "LEFT JOIN secret_version AS version ON version.account_id = secret.account_id AND version.vault_id = secret.vault_id AND version.secret_id = secret.id AND version.version = secret.current_version";
 const joinVault = "JOIN vault ON vault.account_id = secret.account_id AND vault.id = secret.vault_id";
-const pathExpression = "(CASE secret.folder WHEN '/' THEN '/' ELSE secret.folder || '/' END || secret.name)";
+export const pathExpression =
+  "(CASE secret.folder WHEN '/' THEN '/' ELSE secret.folder || '/' END || secret.name)";
 
-export type SecretSearch = {
-  readonly folder: string;
-  readonly recursive: boolean;
-  /** A case-insensitive substring of the path. */
-  readonly text: string | null;
-  readonly tag: string | null;
-  /** From `pathPrefixes`; null selects every path. */
-  readonly prefixes: readonly string[] | null;
-  readonly limit: number;
-};
-
-const searchCondition =
-  `(secret.folder = $3 OR ($4 AND starts_with(secret.folder, CASE $3 WHEN '/' THEN '/' ELSE $3 || '/' END)))` +
-  ` AND ($5::text IS NULL OR position(lower($5) IN lower(${pathExpression})) > 0) AND ($6::text IS NULL OR secret.tags @> ARRAY[$6::text])` +
-  ` AND ${prefixCondition(pathExpression, "$7")} AND secret.account_id = entered.account::uuid AND secret.vault_id = $2`;
-const listColumns = `${baseColumns}, secret.note_sealed IS NOT NULL AS has_note, ${dateColumns}`;
-
-function searchParameters(vaultId: string, search: SecretSearch): unknown[] {
-  return [vaultId, search.folder, search.recursive, search.text, search.tag, search.prefixes, search.limit];
-}
+export const listColumns = `${baseColumns}, secret.note_sealed IS NOT NULL AS has_note, ${dateColumns}`;
 
 /** The folder and name of a page's last secret. */
 export type PathCursor = readonly [folder: string, name: string] | null;
-
-/** Ordered by folder and name; the page after `after`. */
-export async function listSecrets(
-  database: Pick<Database, "queryInAccount">,
-  { accountId, vaultId }: VaultRef,
-  { after, ...search }: SecretSearch & { readonly after: PathCursor },
-): Promise<readonly SecretMetadataRow[]> {
-  return database.queryInAccount<SecretMetadataRow>(accountId, {
-    name: "list-secrets",
-    text: `SELECT ${listColumns} FROM live_secret AS secret ${joinCurrentVersion} WHERE ${searchCondition} AND ($9::text IS NULL OR (secret.folder, secret.name) > ($9::text COLLATE "C", $10::text COLLATE "C")) ORDER BY secret.folder, secret.name LIMIT $8`,
-    values: [...searchParameters(vaultId, search), after?.[0] ?? null, after?.[1] ?? null],
-  });
-}
-
-/** Soft-deleted secrets in order of creation. */
-export async function listDeletedSecrets(
-  database: Pick<Database, "queryInAccount">,
-  { accountId, vaultId }: VaultRef,
-  { after, ...search }: SecretSearch & { readonly after: string | null },
-): Promise<readonly SecretMetadataRow[]> {
-  return database.queryInAccount<SecretMetadataRow>(accountId, {
-    name: "list-deleted-secrets",
-    text: `SELECT ${listColumns} FROM secret ${joinCurrentVersion} WHERE ${searchCondition} AND secret.deleted_at IS NOT NULL AND ($9::uuid IS NULL OR secret.id > $9) ORDER BY secret.id LIMIT $8`,
-    values: [...searchParameters(vaultId, search), after],
-  });
-}
 
 /** Undefined also when the vault does not exist. */
 export async function findSecretMetadata(
@@ -268,12 +224,27 @@ export type ValueSize = Pick<SecretRow, "id" | "folder" | "name" | "size">;
 export async function listValueSizes(
   database: Pick<Database, "queryInAccount">,
   { accountId, vaultId }: VaultRef,
-  { after, ...search }: ValueSearch & { readonly after: PathCursor },
+  {
+    after,
+    ids,
+    ...search
+  }: ValueSearch & { readonly after: PathCursor; readonly ids: readonly string[] | null },
 ): Promise<readonly ValueSize[]> {
+  const values = [
+    ...valueSearchParameters(vaultId, search),
+    search.limit,
+    after?.[0] ?? null,
+    after?.[1] ?? null,
+  ];
+  // Statements of their own, so that ids are found by the primary key.
+  const [name, idCondition, idParameters] =
+    ids === null
+      ? ["list-value-sizes", "", []]
+      : ["list-value-sizes-by-id", "AND secret.id = ANY ($10::uuid[])", [ids]];
   return database.queryInAccount<ValueSize>(accountId, {
-    name: "list-value-sizes",
-    text: `SELECT secret.id, secret.folder, secret.name, coalesce(version.size, 0) AS size FROM live_secret AS secret ${joinCurrentVersion} WHERE ${valueSearchCondition} AND ($8::text IS NULL OR (secret.folder, secret.name) > ($8::text COLLATE "C", $9::text COLLATE "C")) ORDER BY secret.folder, secret.name LIMIT $7`,
-    values: [...valueSearchParameters(vaultId, search), search.limit, after?.[0] ?? null, after?.[1] ?? null],
+    name,
+    text: `SELECT secret.id, secret.folder, secret.name, coalesce(version.size, 0) AS size FROM live_secret AS secret ${joinCurrentVersion} WHERE ${valueSearchCondition} AND ($8::text IS NULL OR (secret.folder, secret.name) > ($8::text COLLATE "C", $9::text COLLATE "C")) ${idCondition} ORDER BY secret.folder, secret.name LIMIT $7`,
+    values: [...values, ...idParameters],
   });
 }
 

@@ -63,13 +63,17 @@ export async function readValue(
   dependencies: ReadDependencies,
 ): Promise<DecryptedValue> {
   const vaultRef = { accountId: actor.accountId, vaultId };
-  if ("path" in selector) assertPathAllowed(actor.grant, selector.path.path);
+  const reach = { scope: "secrets:read", vaultId } as const;
+  if ("path" in selector) assertPathAllowed(actor.grant, reach, selector.path.path);
   const read = async (): Promise<readonly [ValueRow]> => {
     const row =
       "path" in selector
         ? await readValueByPath(dependencies.database, vaultRef, selector.path)
         : await readValueById(dependencies.database, vaultRef, selector);
-    return [assertFound(actor, selector, row)];
+    if (row === undefined || !allowsPath(actor.grant, reach, joinPath(row.folder, row.name)))
+      throw requestFailure({ kind: "not-found" });
+    if (!("path" in selector) && selector.version !== null) assertNotDestroyed(row, selector.version);
+    return [row];
   };
   const [decrypted] = await decryptVersions(vaultRef, read, { ...dependencies, by: actor });
   if (decrypted === undefined) throw new Error("A value that was found was not decrypted");
@@ -139,15 +143,6 @@ function isSame(rows: readonly ValueRow[], again: readonly ValueRow[]): boolean 
       );
     })
   );
-}
-
-function assertFound(actor: Actor, selector: ValueSelector, row: ValueRow | undefined): ValueRow {
-  if (row === undefined || !allowsPath(actor.grant, joinPath(row.folder, row.name))) {
-    throw requestFailure({ kind: "not-found" });
-  }
-  const isCurrent = "path" in selector || selector.version === null;
-  if (!isCurrent) assertNotDestroyed(row, selector.version ?? 0);
-  return row;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { FailureError } from "@hearth-and-keep/failures";
 import type { BatchOperation, BatchOutcome } from "@hearth-and-keep/vault-contract";
 import type { Actor } from "../authorization/actor.ts";
-import { assertPathAllowed } from "../authorization/grant.ts";
+import { assertPathAllowed, assertScopeAllowed } from "../authorization/grant.ts";
 import { type Failure, requestFailure } from "../failures.ts";
 import type { IdempotentResult } from "../idempotency/run-idempotent.ts";
 import { assertPreconditions, type Preconditions } from "../preconditions.ts";
@@ -24,30 +24,36 @@ export function runBatch(
   operations: readonly BatchOperation[],
   dependencies: ChangeDependencies,
 ): Promise<IdempotentResult<BatchOutcome>> {
-  assertAllowed(request, operations);
+  assertBatchAllowed(request, operations);
   return changeSecrets(request, dependencies, async (change) => {
     const results: BatchResult[] = [];
-    for (const [index, operation] of operations.entries()) {
-      results.push(
-        await runOne(change, operation, request.actor).catch((error: unknown) => rethrow(error, index)),
-      );
-    }
+    const { grant } = request.actor;
+    for (const [index, operation] of operations.entries())
+      results.push(await runOperation(change, operation, { grant, index }));
     return { revision: change.latestRevision(), results };
   });
 }
 
+/** One operation of a batch, within the caller's change; the caller has checked that it is allowed. */
+export function runOperation(
+  change: VaultChange,
+  operation: BatchOperation,
+  { grant, index }: Pick<Actor, "grant"> & { readonly index: number },
+): Promise<BatchResult> {
+  return runOne(change, operation, { grant }).catch((error: unknown) => rethrow(error, index));
+}
+
 /** Checks scopes, paths and references before reading anything from the vault. */
-function assertAllowed(
-  { actor, vaultId }: Pick<ChangeRequest, "actor" | "vaultId">,
+export function assertBatchAllowed(
+  { actor, vaultId }: { readonly actor: Pick<Actor, "grant">; readonly vaultId: string },
   operations: readonly BatchOperation[],
 ): void {
   const { grant } = actor;
   for (const operation of operations) {
-    if (operation.op === "delete" && !grant.scopes.has("secrets:delete")) {
-      throw requestFailure({ kind: "insufficient-scope", scope: "secrets:delete" });
-    }
-    assertPathAllowed(grant, parseSecretPath(operation.path).path);
-    if (operation.op === "move") assertPathAllowed(grant, parseSecretPath(operation.to, "to").path);
+    const reach = { scope: operation.op === "delete" ? "secrets:delete" : "secrets:write", vaultId } as const;
+    assertScopeAllowed(grant, reach);
+    assertPathAllowed(grant, reach, parseSecretPath(operation.path).path);
+    if (operation.op === "move") assertPathAllowed(grant, reach, parseSecretPath(operation.to, "to").path);
     if (operation.op === "put") {
       const { value, encoding, type } = operation;
       assertReferencesAllowed(actor, vaultId, { value: decodeValue(value, encoding), type });
@@ -97,11 +103,11 @@ async function loadOne(
   { path, preconditions }: { path: ReturnType<typeof parseSecretPath>; preconditions: Preconditions },
 ): Promise<SecretForUpdate> {
   const [found] = await loadSecrets(change, path);
-  if (found === undefined) throw requestFailure({ kind: "not-found" });
   assertPreconditions(preconditions, {
-    revision: found.revision,
+    revision: found?.revision,
     isRequired: change.vault.demands_preconditions,
   });
+  if (found === undefined) throw requestFailure({ kind: "not-found" });
   return found;
 }
 

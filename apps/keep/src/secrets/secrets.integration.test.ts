@@ -338,6 +338,13 @@ test("a batch is all or nothing, with a precondition per operation", async () =>
     [
       [
         { op: "put", path: "/E", value: "x" },
+        { op: "delete", path: "/none", if_revision: a.revision },
+      ],
+      412,
+    ],
+    [
+      [
+        { op: "put", path: "/E", value: "x" },
         { op: "move", path: "/A", to: "/D" },
       ],
       409,

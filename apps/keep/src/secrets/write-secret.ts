@@ -1,6 +1,6 @@
 import { encrypt } from "@hearth-and-keep/envelope-crypto";
 import type { Actor } from "../authorization/actor.ts";
-import { allowsPath, allowsVault, assertPathAllowed, type Grant } from "../authorization/grant.ts";
+import { allowsPath, assertPathAllowed, assertScopeAllowed, type Grant } from "../authorization/grant.ts";
 import { requestFailure } from "../failures.ts";
 import type { IdempotentResult } from "../idempotency/run-idempotent.ts";
 import { assertPreconditions, type PreconditionTarget } from "../preconditions.ts";
@@ -53,7 +53,7 @@ export function writeSecret(
   dependencies: ChangeDependencies,
 ): Promise<IdempotentResult<WriteResult>> {
   const { grant } = request.actor;
-  assertPathAllowed(grant, secret.path.path);
+  assertPathAllowed(grant, { scope: "secrets:write", vaultId: request.vaultId }, secret.path.path);
   const { value, type } = secret;
   assertReferencesAllowed(request.actor, request.vaultId, { value, type });
   return changeSecrets({ ...request, onlyPath: secret.path.path }, dependencies, (change) =>
@@ -168,7 +168,7 @@ export function assertSecretQuota(
 }
 
 /** Throws unless the account may store this many more bytes, and counts them. */
-function reserveBytes({ usage }: Pick<VaultChange, "usage">, bytes: number): void {
+export function reserveBytes({ usage }: Pick<VaultChange, "usage">, bytes: number): void {
   if (usage.storedBytes + bytes > maxStoredBytes) {
     const resource = "stored bytes, with all versions and deleted secrets (destroy or purge some)";
     throw requestFailure({ kind: "quota-exceeded", resource, max: maxStoredBytes });
@@ -190,32 +190,33 @@ export function assertReferencesAllowed(
   if (type !== "text" || !value.includes("${")) return;
   const text = decodeUtf8(value) ?? "";
   for (const target of listReferences(vaultId, text)) {
-    if (!grant.scopes.has("secrets:read"))
-      throw requestFailure({ kind: "insufficient-scope", scope: "secrets:read" });
-    if (!allowsVault(grant, target.vaultId) || !allowsPath(grant, target.path))
+    assertScopeAllowed(grant, { scope: "secrets:read", vaultId });
+    if (!allowsPath(grant, { scope: "secrets:read", vaultId: target.vaultId }, target.path))
       throw requestFailure({ kind: "out-of-reach", path: target.path });
   }
 }
+
+type InheritingVault = EnvironmentSettings & Pick<VaultDetailRow, "id">;
 
 type PlacedValue = { readonly folder: string; readonly value: Buffer; readonly type: SecretType };
 
 /** The same for references that depend on the folder, wherever inheritance can make them resolve. */
 export function assertRelativeReferencesAllowed(
-  settings: EnvironmentSettings,
+  vault: InheritingVault,
   grant: Grant,
   { folder, value, type }: PlacedValue,
 ): void {
   if (type !== "text" || !value.includes("${./")) return;
   const text = decodeUtf8(value) ?? "";
-  const paths = listResolvingFolders(settings, folder).flatMap((each) => listRelativeReferences(each, text));
-  if (paths.length > 0 && !grant.scopes.has("secrets:read"))
-    throw requestFailure({ kind: "insufficient-scope", scope: "secrets:read" });
-  for (const path of paths) assertPathAllowed(grant, path);
+  const paths = listResolvingFolders(vault, folder).flatMap((each) => listRelativeReferences(each, text));
+  const reach = { scope: "secrets:read", vaultId: vault.id } as const;
+  if (paths.length > 0) assertScopeAllowed(grant, reach);
+  for (const path of paths) assertPathAllowed(grant, reach, path);
 }
 
 /** The same for what stands in for a missing secret of an environment. */
-function assertInheritedReferencesAllowed(
-  vault: EnvironmentSettings & Pick<VaultDetailRow, "id">,
+export function assertInheritedReferencesAllowed(
+  vault: InheritingVault,
   grant: Grant,
   { value, type }: Omit<PlacedValue, "folder">,
 ): void {
@@ -223,6 +224,6 @@ function assertInheritedReferencesAllowed(
   for (const target of listReferences(vault.id, decodeUtf8(value) ?? "")) {
     const inheritance = target.vaultId === vault.id ? findInheritance(vault, target.path) : undefined;
     const path = inheritance && toBasePath(inheritance, target.path);
-    if (path !== undefined) assertPathAllowed(grant, path);
+    if (path !== undefined) assertPathAllowed(grant, { scope: "secrets:read", vaultId: vault.id }, path);
   }
 }

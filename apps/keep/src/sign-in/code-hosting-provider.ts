@@ -56,6 +56,7 @@ export function createCodeHostingProvider(settings: CodeHostingSettings): Identi
   return {
     kind: "code-hosting",
     name,
+    fillsTeams: false,
     prepare: () => Promise.resolve(),
     origins: () => [base.origin],
     begin: (request) => Promise.resolve(authorizationUrl(request, settings)),

@@ -19,6 +19,7 @@ export function createDevelopmentProviders(): IdentityProviders {
   const provider: IdentityProvider = {
     kind: "general",
     name: "development sign-in",
+    fillsTeams: false,
     prepare: () => Promise.resolve(),
     origins: () => [],
     begin({ state, redirectUri }) {

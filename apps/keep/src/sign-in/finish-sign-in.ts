@@ -12,6 +12,7 @@ import { requestFailure } from "../failures.ts";
 import type { ServerKeys } from "../keys/server-keys.ts";
 import { useReservation } from "../organisations/accept-invitation.ts";
 import { invitationPath } from "../organisations/invitation-code.ts";
+import { fillTeams, type SkippedGroups } from "../organisations/teams/fill-teams.ts";
 import { type Admitted, assertAdmitted, notAdmitted } from "./admit-person.ts";
 import {
   attemptAssociatedData,
@@ -46,7 +47,12 @@ export type FinishDependencies = AccountDependencies & {
 };
 
 /** The redirect target, and the new session unless an identity was linked. */
-export type FinishedSignIn = { readonly returnTo: string; readonly session?: StartedSession };
+export type FinishedSignIn = {
+  readonly returnTo: string;
+  readonly session?: StartedSession;
+  /** Why teams are not as the provider's groups say. */
+  readonly skippedGroups?: SkippedGroups | undefined;
+};
 
 export async function finishSignIn(
   callback: SignInCallback,
@@ -87,9 +93,13 @@ export async function finishSignIn(
   if (reservation !== undefined) {
     const actor = { accountId, kind: "session", id: session.id, address: callback.client.address } as const;
     await useReservation(actor, reservation, dependencies);
-    return { returnTo, session };
   }
-  return { returnTo: invitation === undefined ? returnTo : invitationPath(invitation), session };
+  const skippedGroups =
+    authentication.teamGroups === undefined
+      ? undefined
+      : await fillTeams({ personId: accountId, groups: authentication.teamGroups }, dependencies);
+  const isOpenInvitation = invitation !== undefined && reservation === undefined;
+  return { returnTo: isOpenInvitation ? invitationPath(invitation) : returnTo, session, skippedGroups };
 }
 
 type OpenedAttempt = {

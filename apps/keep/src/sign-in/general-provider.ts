@@ -17,11 +17,11 @@ import {
   None,
   type TokenEndpointResponse,
 } from "openid-client";
-import type { Evidence } from "../admission/decide-admission.ts";
 import { requestFailure } from "../failures.ts";
 import type { Authentication, AuthorizationRequest, IdentityProvider } from "./identity-provider.ts";
 import { asFetch, providerTimeoutSeconds } from "./provider-client.ts";
 import { pkceChallenge } from "./random-tokens.ts";
+import { readEvidenceGroups, readTeamGroups } from "./read-groups.ts";
 import { sanitizeDisplayText } from "./sanitize-display-name.ts";
 
 export type GeneralSettings = {
@@ -36,8 +36,10 @@ export type GeneralSettings = {
 type GroupSettings = {
   /** The claim of the ID token that lists groups. */
   readonly claim: string;
-  /** A scope to request for it, if the provider needs one and rules name groups. */
+  /** A scope to request for it, if the provider needs one and groups are used. */
   readonly scope: string | undefined;
+  /** Whether the operator has named the claim, so that it may change who is in a team. */
+  readonly fillsTeams: boolean;
 };
 
 /** Excludes HMAC algorithms, whose key is the client secret or could be confused with the public key. */
@@ -73,6 +75,7 @@ export function createGeneralProvider(settings: GeneralSettings): IdentityProvid
   return {
     kind: "general",
     name,
+    fillsTeams: settings.groups.fillsTeams,
     async prepare() {
       const cancel = new AbortController();
       const timeout = sleep(discoveryTimeoutMilliseconds, undefined, { ref: false, signal: cancel.signal });
@@ -163,18 +166,17 @@ async function exchangeCode(
     displayName: sanitizeDisplayText(claims["name"] ?? email, 200) ?? claims.sub.slice(0, 200),
     ...(email === undefined ? {} : { email }),
   } as const;
-  return { person, evidence: { verifiedEmails, organizations: [], groups: readGroups(claims, groups) } };
+  const evidence = {
+    verifiedEmails,
+    organizations: [],
+    groups: readEvidenceGroups(claims, groups.claim),
+  };
+  const teamGroups = groups.fillsTeams ? { teamGroups: readTeamGroups(claims, groups.claim) } : {};
+  return { person, evidence, ...teamGroups };
 }
 
 function readVerifiedEmails({ email, email_verified: isVerified }: IDToken): readonly string[] {
   return isVerified === true && typeof email === "string" ? [email] : [];
-}
-
-/** A list, or one group as text. A provider with too many to list refers to them instead, which counts as none. */
-function readGroups(claims: IDToken, { claim }: GroupSettings): Evidence["groups"] {
-  const value = Object.hasOwn(claims, claim) ? claims[claim] : undefined;
-  if (typeof value === "string") return [value];
-  return Array.isArray(value) ? value.filter((each) => typeof each === "string") : "missing";
 }
 
 type TokenContext = {

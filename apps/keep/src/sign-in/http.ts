@@ -109,7 +109,7 @@ async function redirectToProvider(
 
 async function completeSignIn(request: KeepRequest, dependencies: KeepDependencies): Promise<HttpResponse> {
   const userAgent = request.headers["user-agent"];
-  const { returnTo, session } = await finishSignIn(
+  const { returnTo, session, skippedGroups } = await finishSignIn(
     {
       provider: request.parameters["provider"] ?? "",
       parameters: toSearchParameters(readQuery(request)),
@@ -122,6 +122,7 @@ async function completeSignIn(request: KeepRequest, dependencies: KeepDependenci
     },
     { ...dependencies, ...dependencies.signIn },
   );
+  if (skippedGroups !== undefined) request.addLogFields({ skippedGroups });
   // Without the console there is no page at "/".
   const location =
     returnTo === "/" && pageOptions(dependencies).consoleStyle === undefined ? "/sign-in" : returnTo;

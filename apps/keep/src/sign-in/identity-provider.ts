@@ -1,5 +1,6 @@
 import type { Person } from "../accounts/person.ts";
 import type { Evidence } from "../admission/decide-admission.ts";
+import type { StatedGroups } from "../organisations/teams/fill-teams.ts";
 
 const providerKinds = ["code-hosting", "general"] as const;
 export type ProviderKind = (typeof providerKinds)[number];
@@ -19,12 +20,19 @@ export type AuthorizationRequest = SignInSecrets & {
 };
 
 /** The person, and what the provider says of them that rules of admission need. */
-export type Authentication = { readonly person: Person; readonly evidence: Evidence };
+export type Authentication = {
+  readonly person: Person;
+  readonly evidence: Evidence;
+  /** Absent unless the operator lets the provider's groups fill teams. */
+  readonly teamGroups?: StatedGroups;
+};
 
 export type IdentityProvider = {
   readonly kind: ProviderKind;
   /** Display name. */
   readonly name: string;
+  /** Whether its groups fill teams. */
+  readonly fillsTeams: boolean;
   /** The URL to redirect the browser to. Throws "provider-unavailable". */
   begin(request: AuthorizationRequest): Promise<URL>;
   /** Verifies who signed in. `callback` includes the query. Throws "sign-in-refused" or "provider-unavailable". */

@@ -28,6 +28,9 @@ type SignInConfig = Pick<
   | "groupsScope"
 >;
 
+/** For rules of admission, unless the setting names another one. */
+const defaultGroupsClaim = "groups";
+
 /** The providers with a configured client id, in display order. */
 export async function createIdentityProviders(
   config: SignInConfig,
@@ -50,6 +53,7 @@ export async function createIdentityProviders(
   }
   if (config.generalClientId !== undefined) {
     const issuer = readProviderAddress("generalIssuer", config.generalIssuer);
+    const fillsTeams = config.groupsClaim !== undefined;
     // Its library is loaded only where it is used: it takes some megabytes.
     const { createGeneralProvider } = await import("./general-provider.ts");
     providers.push(
@@ -59,8 +63,9 @@ export async function createIdentityProviders(
         clientId: config.generalClientId,
         clientSecret: config.generalClientSecret?.reveal(),
         groups: {
-          claim: config.groupsClaim,
-          scope: config.allowedGroups.length > 0 ? config.groupsScope : undefined,
+          claim: config.groupsClaim ?? defaultGroupsClaim,
+          scope: fillsTeams || config.allowedGroups.length > 0 ? config.groupsScope : undefined,
+          fillsTeams,
         },
         outbound: openOutbound([issuer.host]),
       }),

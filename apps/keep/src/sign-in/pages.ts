@@ -162,7 +162,12 @@ function missingProvider(kind: ProviderKind): string {
   return `<p class="muted small">No ${kindLabels[kind]} provider is configured.</p>`;
 }
 
-function renderPage(title: string, body: string, { providers, consoleStyle }: PageOptions): Page {
+/** `formTarget` is a further origin to which a form of the page may lead. */
+export function renderPage(
+  title: string,
+  body: string,
+  { providers, consoleStyle, formTarget }: PageOptions & { readonly formTarget?: string },
+): Page {
   const style =
     consoleStyle === undefined
       ? `<style>${styleSheet}</style>`
@@ -185,19 +190,20 @@ ${body}
 </html>
 `;
   const styleSource = consoleStyle === undefined ? styleHash : "'self'";
-  return { html, policy: contentSecurityPolicy(providers, styleSource) };
+  const formTargets = [...listProviderOrigins(providers), ...(formTarget === undefined ? [] : [formTarget])];
+  return { html, policy: contentSecurityPolicy(formTargets, styleSource) };
 }
 
 const styleHash = `'sha256-${createHash("sha256").update(styleSheet).digest("base64")}'`;
 
-/** `form-action` names the providers, because browsers apply it to every redirect after the form is submitted. */
-function contentSecurityPolicy(providers: IdentityProviders, styleSource: string): string {
+/** `form-action` names all targets, because browsers apply it to every redirect after the form is submitted. */
+function contentSecurityPolicy(formTargets: readonly string[], styleSource: string): string {
   return [
     "default-src 'none'",
     `style-src ${styleSource}`,
     "connect-src 'self'",
     "base-uri 'none'",
-    `form-action ${["'self'", ...listProviderOrigins(providers)].join(" ")}`,
+    `form-action ${["'self'", ...formTargets].join(" ")}`,
     "frame-ancestors 'none'",
   ].join("; ");
 }
@@ -210,6 +216,6 @@ const entities: Readonly<Record<string, string>> = {
   "'": "&#39;",
 };
 
-function escapeHtml(text: string): string {
+export function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"']/gu, (character) => entities[character] ?? "");
 }

@@ -11,6 +11,10 @@ h1 { margin: 0 0 1.25rem; font-size: 1.375rem; line-height: 1.25; }
 p { margin: 0 0 1rem; overflow-wrap: anywhere; }
 form { margin: 0 0 .75rem; }
 svg { width: 1.25rem; height: 1.25rem; vertical-align: middle; margin-right: .5rem; }
-input:not([type="hidden"]) { display: block; width: 100%; padding: .75rem; font: inherit; }
+dl { margin: 0 0 1rem; display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: .5rem 1rem; }
+dd { margin: 0; overflow-wrap: anywhere; }
+input:not([type="hidden"]), select { display: block; width: 100%; padding: .75rem; font: inherit; }
+.login-code { font-size: 1.375rem; font-weight: 700; text-align: center; letter-spacing: .1em; }
+.login-decision { display: flex; gap: .75rem; }
 button, a.button { display: block; width: 100%; padding: .75rem 1rem; font: inherit; text-align: center; overflow-wrap: anywhere; }
 `;

@@ -24,6 +24,8 @@ const scopesImpliedBy: Readonly<Record<Scope, readonly Scope[]>> = {
   "tokens:write": ["tokens:write", "tokens:read"],
   "audit:read": ["audit:read"],
   "keys:rotate": ["keys:rotate", "vaults:read"],
+  "grants:read": ["grants:read", "vaults:read"],
+  "grants:write": ["grants:write", "grants:read", "vaults:read"],
 };
 
 /** Whether a token with this grant may make the request, computed independently of the implementation. */

@@ -210,6 +210,7 @@ async function addToken(
     paths: grant.paths ?? null,
     addresses: grant.addresses ?? null,
     expiresAt: grant.expiresAt ?? null,
+    ownerId: null,
     parentId: null,
   };
   await database.inAccount(accountId, async (transaction) => {

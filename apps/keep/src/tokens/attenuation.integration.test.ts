@@ -113,7 +113,13 @@ function toStoredGrant({
 const current: { grant: TestGrant; moment: number } = { grant: { scopes: [] }, moment: now };
 /** The result of both queries. Expiry is left to the check, as for a cached token. */
 const runQuery = async <Row extends object>(): Promise<readonly Row[]> => {
-  const ids = { id: generateId(), accountId: generateId(), tokenId: generateId(), validUntil: null };
+  const ids = {
+    id: generateId(),
+    accountId: generateId(),
+    tokenId: generateId(),
+    validUntil: null,
+    ownerId: null,
+  };
   // The columns of both queries.
   return [{ ...toStoredGrant(current.grant), ...ids } as unknown as Row];
 };
@@ -123,10 +129,12 @@ const access: AccessDependencies = {
     invalidation: createCacheInvalidation({ isFresh: () => true, databaseNow: () => current.moment }),
     // The stored rows are made up.
     rowMacs: { isGenuine: () => true },
+    findOwnerAccess: async () => undefined,
     recordUse: () => undefined,
   }),
   checkSession: async () => undefined,
-  findRole: async () => undefined,
+  findAccess: async () => undefined,
+  findVaultRoute: async () => undefined,
   isStored: async () => true,
   publicUrl: new URL("http://keep.test"),
   sessionCookie: "session",
@@ -154,7 +162,8 @@ async function isAdmitted(grant: TestGrant, attempt: Attempt): Promise<boolean> 
     addResponseHeaders: () => undefined,
   };
   const actor = await admit(head, { access: "actor", scope: attempt.scope }, access).catch(() => undefined);
-  return actor !== undefined && allowsPath(actor.grant, attempt.path);
+  const reach = { scope: attempt.scope, vaultId: attempt.vault };
+  return actor !== undefined && allowsPath(actor.grant, reach, attempt.path);
 }
 
 test("a grant covers another exactly when it allows every request that the other allows", async () => {

@@ -20,7 +20,14 @@ function checkOne(expiresAt: Date | null = null) {
   const runQuery = async <Row extends object>(): Promise<readonly Row[]> => {
     node.queries += 1;
     if (node.isDatabaseDown) throw new Error("database is down");
-    const row = { ...limits, id: token.id, accountId: token.accountId, tokenId: token.id, validUntil: null };
+    const row = {
+      ...limits,
+      id: token.id,
+      accountId: token.accountId,
+      tokenId: token.id,
+      validUntil: null,
+      ownerId: null,
+    };
     // The columns of both queries.
     const rows = node.isRevoked ? [] : [row as unknown as Row];
     node.onQuery();
@@ -31,6 +38,7 @@ function checkOne(expiresAt: Date | null = null) {
     database,
     invalidation,
     rowMacs: { isGenuine: () => true },
+    findOwnerAccess: async () => undefined,
     recordUse: () => undefined,
   });
   const isAccepted = async () =>

@@ -1,6 +1,7 @@
 import type { Actor } from "../authorization/actor.ts";
 import { isInRanges } from "../authorization/addresses.ts";
 import type { Grant } from "../authorization/grant.ts";
+import type { FindAccess, MemberAccess } from "../authorization/member-access.ts";
 import { expandScopes, parseScope } from "../authorization/scopes.ts";
 import type { CacheInvalidation } from "../cluster/cache-invalidation.ts";
 import type { Database } from "../database/open-database.ts";
@@ -13,6 +14,8 @@ export type TokenCheckDependencies = {
   readonly database: Pick<Database, "query" | "queryInAccount">;
   readonly invalidation: CacheInvalidation;
   readonly rowMacs: Pick<RowMacs, "isGenuine">;
+  /** What the owner of a token may do now; undefined for a person who left or is suspended. */
+  readonly findOwnerAccess: FindAccess;
   /** Called when a stored token was modified outside Keep. */
   readonly onIntegrityError?: (accountId: string) => void;
   /** Called on every use; must not block. */
@@ -39,6 +42,7 @@ export function createTokenCheck({
   database,
   invalidation,
   rowMacs,
+  findOwnerAccess,
   onIntegrityError,
   recordUse,
   countCheck,
@@ -61,17 +65,22 @@ export function createTokenCheck({
     cache.set(name, found, generation);
     return found;
   };
+  const limits = createOwnerLimits();
   return async (text, { address, mayQueryDatabase, onMisuse }) => {
     const token = parseToken(text);
     if (token === undefined) return undefined;
     const found = await find(hashToken(token), mayQueryDatabase);
     if (found === undefined) return undefined;
+    const { accountId, id, ownerId } = found;
+    const access = ownerId === null ? undefined : await findOwnerAccess({ accountId, personId: ownerId });
+    if (ownerId !== null && access === undefined) return undefined;
     const actor = {
-      accountId: found.accountId,
+      accountId,
       kind: "token",
-      id: found.id,
+      id,
       address,
-      grant: found.grant,
+      grant: access === undefined ? found.grant : limits(found, access),
+      ...(ownerId === null ? {} : { ownerId }),
     } as const;
     const misuse = findMisuse(found, address, invalidation.databaseNow());
     if (misuse !== undefined) {
@@ -83,9 +92,21 @@ export function createTokenCheck({
   };
 }
 
+/** A token's grant within what its owner may do: the same for as long as neither changes. */
+function createOwnerLimits(): (token: CachedToken, access: MemberAccess) => Grant {
+  const limited = new WeakMap<MemberAccess, WeakMap<Grant, Grant>>();
+  return ({ grant }, access) => {
+    const ofOwner = limited.get(access) ?? new WeakMap<Grant, Grant>();
+    limited.set(access, ofOwner);
+    const known = ofOwner.get(grant) ?? { ...grant, within: access.grant };
+    ofOwner.set(grant, known);
+    return known;
+  };
+}
+
 function toCached(stored: StoredToken): CachedToken {
-  const { accountId, id, validUntil } = stored;
-  return { accountId, id, validUntil, grant: toGrant(stored) };
+  const { accountId, id, ownerId, validUntil } = stored;
+  return { accountId, id, ownerId, validUntil, grant: toGrant(stored) };
 }
 
 function isGenuineToken(
@@ -117,10 +138,13 @@ function findMisuse(
 
 /** Converts the stored columns. */
 export function toGrant(stored: StoredGrant): Grant {
-  return {
+  const permission = {
     scopes: expandScopes(stored.scopes.flatMap((scope) => parseScope(scope) ?? [])),
     ...(stored.vaultIds === null ? {} : { vaultIds: new Set(stored.vaultIds) }),
     ...(stored.paths === null ? {} : { paths: stored.paths }),
+  };
+  return {
+    permissions: [permission],
     ...(stored.addresses === null ? {} : { addresses: stored.addresses }),
     ...(stored.expiresAt === null ? {} : { expiresAt: stored.expiresAt }),
   };

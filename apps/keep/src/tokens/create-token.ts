@@ -1,9 +1,10 @@
 import { isAddressRange } from "@hearth-and-keep/configuration";
 import type { AuditLog } from "../audit/audit-log.ts";
 import { type Actor, formatActor, type Originator } from "../authorization/actor.ts";
-import { grantCovers, limitsCover } from "../authorization/grant.ts";
-import { isPathPattern } from "../authorization/path-patterns.ts";
+import { allowsScope, allowsVault, grantCovers, limitsCover } from "../authorization/grant.ts";
+import { findPatternErrors } from "../authorization/path-patterns.ts";
 import type { Scope } from "../authorization/scopes.ts";
+import { assertMayShare } from "../authorization/sharing.ts";
 import type { Database } from "../database/open-database.ts";
 import type { Transaction } from "../database/transaction.ts";
 import { type FieldError, requestFailure } from "../failures.ts";
@@ -39,15 +40,56 @@ const maxLiveTokens = 100;
 const maxExchangedTokens = 1000;
 const maxYears = 10;
 
+export type TokenRequest = {
+  readonly spec: TokenSpec;
+  readonly idempotencyKey: IdempotencyKey | undefined;
+};
+
 export async function createToken(
   actor: Actor,
-  { spec, idempotencyKey }: { readonly spec: TokenSpec; readonly idempotencyKey: IdempotencyKey | undefined },
+  request: TokenRequest,
+  dependencies: TokenDependencies,
+): Promise<IssuedToken> {
+  assertValidSpec(request.spec);
+  if (!grantCovers(actor.grant, toGrant(request.spec))) throw requestFailure({ kind: "grant-exceeded" });
+  return issueToken(actor, { ...request, ownerId: actor.ownerId ?? null }, dependencies);
+}
+
+/**
+ * For a member of an organisation. A token of their own is limited at each use to what they may do then, and ends with the
+ * membership. One of the organisation stays, so it can have only what its creator has and may share.
+ */
+export async function createMemberToken(
+  actor: Actor,
+  { isOwn, ...request }: TokenRequest & { readonly isOwn: boolean },
+  dependencies: TokenDependencies,
+): Promise<IssuedToken> {
+  assertValidSpec(request.spec);
+  if (isOwn) assertKnownVaults(actor, request.spec);
+  else assertMayIssue(actor, request.spec);
+  return issueToken(actor, { ...request, ownerId: isOwn ? (actor.personId ?? null) : null }, dependencies);
+}
+
+/** Nobody learns which vaults exist that are hidden from them. */
+function assertKnownVaults({ grant }: Pick<Actor, "grant">, { vaultIds }: TokenSpec): void {
+  const isKnown = vaultIds?.every((id) => allowsVault(grant, id)) ?? true;
+  if (!isKnown) throw invalid("vault_ids", "must contain only existing vaults");
+}
+
+/** Who has the value of a token of the organisation can do all that it may. */
+export function assertMayIssue(actor: Pick<Actor, "kind" | "grant">, token: StoredGrant): void {
+  const child = toGrant(token);
+  if (!grantCovers(actor.grant, child)) throw requestFailure({ kind: "grant-exceeded" });
+  for (const permission of child.permissions) assertMayShare(actor, permission);
+}
+
+async function issueToken(
+  actor: Actor,
+  { spec, idempotencyKey, ownerId }: TokenRequest & { readonly ownerId: string | null },
   dependencies: TokenDependencies,
 ): Promise<IssuedToken> {
   const { database, serverKeys } = dependencies;
   const { rowMacs } = serverKeys;
-  assertValidSpec(spec);
-  if (!grantCovers(actor.grant, toGrant(spec))) throw requestFailure({ kind: "grant-exceeded" });
   const { accountId } = actor;
   let value: Token | undefined;
   const { result, isReplay } = await runIdempotent(
@@ -58,7 +100,7 @@ export async function createToken(
       const epoch = await lockEpoch(transaction, accountId, rowMacs);
       const added = await addToken(
         transaction,
-        { spec, by: actor, accountId, parentId, epoch },
+        { spec, by: actor, accountId, parentId, ownerId, epoch },
         dependencies,
       );
       value = added.value;
@@ -74,6 +116,8 @@ export type TokenCreation = {
   readonly accountId: string;
   /** The token with which it is created, or the trust rule; it ends with them. */
   readonly parentId: string | null;
+  /** The member to whom a token of an organisation belongs. */
+  readonly ownerId: string | null;
   readonly spec: TokenSpec;
   readonly by: Originator;
   /** Of the account, which is locked. */
@@ -85,19 +129,20 @@ export type TokenCreation = {
 /** Adds a token in the transaction, which must have checked that the creator may grant it. */
 export async function addToken(
   transaction: Transaction,
-  { spec, by, accountId, parentId, epoch, subjectToken }: TokenCreation,
+  { spec, by, accountId, parentId, ownerId, epoch, subjectToken }: TokenCreation,
   { audit, serverKeys: { rowMacs } }: Pick<TokenDependencies, "audit" | "serverKeys">,
 ): Promise<{ readonly id: string; readonly value: Token }> {
   const value = generateToken();
-  await assertCreatable(transaction, { accountId, parentId, spec, by });
-  const token = { ...spec, accountId, id: generateId(), tokenHash: hashToken(value), parentId };
+  await assertCreatable(transaction, { accountId, parentId, ownerId, spec, by });
+  const token = { ...spec, accountId, id: generateId(), tokenHash: hashToken(value), parentId, ownerId };
   await insertToken(transaction, {
     ...token,
     createdBy: formatActor(by),
     ...signToken(token, epoch, rowMacs),
   });
   const { name, scopes } = spec;
-  const event = { type: "token-created", token: token.id, name, scopes, ...subjectToken } as const;
+  const owner = ownerId === null ? {} : { owner: ownerId };
+  const event = { type: "token-created", token: token.id, name, scopes, ...subjectToken, ...owner } as const;
   audit.record(transaction, { accountId, by, event });
   return { id: token.id, value };
 }
@@ -119,17 +164,7 @@ export function assertValidSpec({
   expiresAt,
 }: Pick<TokenSpec, "paths" | "addresses" | "expiresAt">): void {
   const errors: FieldError[] = [
-    ...(paths ?? []).flatMap((path, index) =>
-      // Paths are stored in NFC, so another pattern would match nothing.
-      isPathPattern(path) && path.normalize("NFC") === path
-        ? []
-        : [
-            {
-              field: `paths.${index}`,
-              reason: "must be a path pattern such as /prod/**, in Unicode form NFC",
-            },
-          ],
-    ),
+    ...findPatternErrors(paths ?? [], "paths"),
     ...(addresses ?? []).flatMap((address, index) =>
       isAddressRange(address)
         ? []
@@ -144,9 +179,9 @@ export function assertValidSpec({
 
 async function assertCreatable(
   transaction: Transaction,
-  { accountId, parentId, spec, by }: Pick<TokenCreation, "accountId" | "parentId" | "spec" | "by">,
+  { accountId, parentId, ownerId, spec, by }: Omit<TokenCreation, "epoch" | "subjectToken">,
 ): Promise<void> {
-  const state = await readTokenState(transaction, accountId, parentId);
+  const state = await readTokenState(transaction, { accountId, parentId, ownerId });
   const { isParentLive, now } = state;
   const isExchange = by.kind === "trust-rule";
   // The parent was revoked after this request was authenticated. A trust rule was read in this transaction.
@@ -171,9 +206,43 @@ function invalid(field: string, reason: string): Error {
   return requestFailure({ kind: "request-invalid", errors: [{ field, reason }] });
 }
 
-/** A token restricted to vaults or paths may revoke and rename only tokens within the same restrictions. */
-export function assertMayManage(actor: Pick<Actor, "grant">, token: StoredGrant): void {
+/**
+ * A token restricted to vaults or paths may revoke and rename only tokens within the same restrictions. A member of an
+ * organisation may their own, and those of the organisation that they could have created; an owner all.
+ */
+export function assertMayManage(
+  actor: Pick<Actor, "kind" | "grant" | "personId">,
+  token: StoredGrant & { readonly ownerId: string | null },
+): void {
+  if (actor.personId !== undefined) {
+    if (!allowsScope(actor.grant, "tokens:write")) assertMayUse(actor, token);
+    return;
+  }
   if (!limitsCover(actor.grant, toGrant(token))) throw requestFailure({ kind: "grant-exceeded" });
+}
+
+/** Whether a member may have the value of a token of the organisation. Another member's is "not found", as in lists. */
+export function assertMayUse(
+  actor: Pick<Actor, "kind" | "grant" | "personId">,
+  token: StoredGrant & { readonly ownerId: string | null },
+): void {
+  if (token.ownerId === actor.personId) return;
+  if (token.ownerId === null) assertMayIssue(actor, token);
+  else throw requestFailure({ kind: visibleOwner(actor) === undefined ? "grant-exceeded" : "not-found" });
+}
+
+/** Of whose tokens a member of an organisation sees what they may do; undefined for everybody's. */
+export function visibleOwner({ grant, personId }: Pick<Actor, "grant" | "personId">): string | undefined {
+  return allowsScope(grant, "tokens:read") ? undefined : personId;
+}
+
+/** Whether the actor may know of a token of its account. */
+export function isVisibleTo(
+  actor: Pick<Actor, "grant" | "personId">,
+  { ownerId }: Pick<TokenRow, "ownerId">,
+): boolean {
+  const owner = visibleOwner(actor);
+  return owner === undefined || ownerId === null || ownerId === owner;
 }
 
 /** Throws "not found" for another account's token. */

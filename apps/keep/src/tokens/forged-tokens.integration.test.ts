@@ -23,11 +23,15 @@ afterAll(async () => {
   await keep[Symbol.asyncDispose]();
 });
 
+async function readOn(node: TestKeep, token: string): Promise<number> {
+  const path = `/api/secrets/vaults/${victim.person.vaultId}/values/by-path/KEY`;
+  return (await node.request(path, { token })).status;
+}
+
 /** On a node that has cached nothing. */
 async function read(token: string): Promise<number> {
   await using fresh = await startUnlimitedKeep({ databaseUrl: keep.databaseUrl, key: keep.key });
-  const path = `/api/secrets/vaults/${victim.person.vaultId}/values/by-path/KEY`;
-  return (await fresh.request(path, { token })).status;
+  return await readOn(fresh, token);
 }
 
 /** The statuses with a valid token, before and after the attacker's change of its rows. */
@@ -37,7 +41,7 @@ async function readAround(change: (id: string) => Promise<unknown>): Promise<rea
     paths: ["/**"],
     expiresAt: new Date(Date.now() + 3_600_000),
   });
-  const before = await read(token.text);
+  const before = await readOn(keep, token.text);
   await change(token.id);
   return [before, await read(token.text)];
 }

@@ -3,6 +3,7 @@ import type {
   ApiToken,
   leakedTokens,
   NewToken,
+  newOrganisationToken,
   newToken,
   revocationQuery,
   tokenChange,
@@ -14,9 +15,17 @@ import { parseScope } from "../authorization/scopes.ts";
 import type { KeepDependencies } from "../dependencies.ts";
 import { requestFailure } from "../failures.ts";
 import type { BodyRequest, KeepRequest, QueryRequest } from "../route-row.ts";
-import { createToken, getToken, type IssuedToken, type TokenSpec } from "./create-token.ts";
+import {
+  createMemberToken,
+  createToken,
+  getToken,
+  type IssuedToken,
+  isVisibleTo,
+  type TokenSpec,
+  visibleOwner,
+} from "./create-token.ts";
 import { listTokens, type TokenRow } from "./queries.ts";
-import { revokeLeaked, revokeToken } from "./revoke-token.ts";
+import { revokeLeaked, revokeOwnToken, revokeToken } from "./revoke-token.ts";
 import { renameToken, rotateToken } from "./rotate-token.ts";
 import { fingerprintOf } from "./token-format.ts";
 
@@ -27,7 +36,9 @@ export async function handleListTokens(
   { database }: KeepDependencies,
 ): Promise<HttpResponse> {
   const limit = Number(query.limit ?? defaultPageItems);
-  const page = { isRevoked: query.state === "revoked", after: query.cursor ?? null, limit: limit + 1 };
+  const visibleTo = visibleOwner(actor) ?? null;
+  const isRevoked = query.state === "revoked";
+  const page = { isRevoked, visibleTo, after: query.cursor ?? null, limit: limit + 1 };
   const rows = await listTokens(database, actor.accountId, page);
   const items = rows.slice(0, limit).map(describeToken);
   return jsonResponse({ items, ...(rows.length > limit ? { next_cursor: items.at(-1)?.id } : {}) });
@@ -43,12 +54,37 @@ export async function handleCreateToken(
   return issuedResponse(await createToken(request.actor, { spec, idempotencyKey }, dependencies), 201);
 }
 
+export async function handleCreateMemberToken(
+  request: BodyRequest<typeof newOrganisationToken>,
+  dependencies: KeepDependencies,
+): Promise<HttpResponse> {
+  const { for: owner, ...body } = request.body;
+  const expiresAt = readExpiry(request, dependencies.tokenLifetimeDays);
+  const spec = { ...readSpec(body), expiresAt };
+  const idempotencyKey = readIdempotencyKey(request, dependencies.serverKeys);
+  const isOwn = owner === "me";
+  return issuedResponse(
+    await createMemberToken(request.actor, { spec, isOwn, idempotencyKey }, dependencies),
+    201,
+  );
+}
+
 export async function handleGetOwnToken(
   { actor }: KeepRequest,
   { database }: KeepDependencies,
 ): Promise<HttpResponse> {
   if (actor.kind !== "token") throw requestFailure({ kind: "not-found" });
   return jsonResponse(describeToken(await getToken(database, actor.accountId, actor.id)));
+}
+
+/** Needs no scope: whoever holds a token may end it. */
+export async function handleRevokeOwnToken(
+  { actor }: KeepRequest,
+  dependencies: KeepDependencies,
+): Promise<HttpResponse> {
+  if (actor.kind !== "token") throw requestFailure({ kind: "not-found" });
+  await revokeOwnToken(actor, dependencies);
+  return { status: 204 };
 }
 
 export async function handleReportLeakedTokens(
@@ -63,7 +99,9 @@ export async function handleGetToken(
   { database }: KeepDependencies,
 ): Promise<HttpResponse> {
   const tokenId = readId(parameters["token"]);
-  return jsonResponse(describeToken(await getToken(database, actor.accountId, tokenId)));
+  const token = await getToken(database, actor.accountId, tokenId);
+  if (!isVisibleTo(actor, token)) throw requestFailure({ kind: "not-found" });
+  return jsonResponse(describeToken(token));
 }
 
 export async function handleRenameToken(
@@ -101,7 +139,10 @@ const dayMilliseconds = 86_400_000;
 
 /** By default as late as the setting and the creator's own expiry allow; null, which must be sent, is never. */
 function readExpiry(
-  { actor, body: { expires_at: given } }: Pick<BodyRequest<typeof newToken>, "actor" | "body">,
+  {
+    actor,
+    body: { expires_at: given },
+  }: Pick<BodyRequest<typeof newToken | typeof newOrganisationToken>, "actor" | "body">,
   lifetimeDays: number,
 ): Date | null {
   if (given !== undefined) return given === null ? null : new Date(given);
@@ -126,6 +167,7 @@ function issuedResponse({ token, value }: IssuedToken, status: number): HttpResp
 function describeToken(row: TokenRow): ApiToken {
   return {
     id: row.id,
+    ...(row.ownerId === null ? {} : { owner_id: row.ownerId }),
     name: row.name,
     fingerprint: fingerprintOf(row.tokenHash),
     scopes: row.scopes.flatMap((scope) => parseScope(scope) ?? []),
@@ -143,7 +185,14 @@ function describeToken(row: TokenRow): ApiToken {
   };
 }
 
-const revokeReasons = ["asked", "leaked", "account-deleted", "parent-revoked"] as const;
+const revokeReasons = [
+  "asked",
+  "leaked",
+  "account-deleted",
+  "parent-revoked",
+  "member-removed",
+  "vault-transferred",
+] as const;
 
 function parseRevokeReason(text: string | null): ApiToken["revoke_reason"] {
   return revokeReasons.find((reason) => reason === text) ?? null;

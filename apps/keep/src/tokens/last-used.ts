@@ -6,7 +6,7 @@ import { type TokenUseRow, updateLastUsed } from "./queries.ts";
 
 /** Records when and from where each token was last used; written to the database once a minute and on shutdown. */
 export type LastUsed = AsyncDisposable & {
-  record(actor: Pick<Actor, "accountId" | "id" | "address">): void;
+  readonly record: (actor: Pick<Actor, "accountId" | "id" | "address">) => void;
   flush(): Promise<void>;
 };
 

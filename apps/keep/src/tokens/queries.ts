@@ -23,6 +23,7 @@ export type StoredToken = StoredGrant & {
   readonly id: string;
   readonly validUntil: Date | null;
   readonly parentId: string | null;
+  readonly ownerId: string | null;
   readonly mac: Buffer | null;
   readonly routeMac: Buffer | null;
   readonly account: Signed<AccountRow>;
@@ -53,7 +54,7 @@ export async function findToken(
     ...queryTimeout,
     name: "find-token",
     connection: "system",
-    text: `SELECT token.id, ${grantColumns}, parent_id AS "parentId", token.mac, ${joinedAccountColumns} FROM api_token AS token JOIN account USING (account_id) WHERE account_id = entered.account::uuid AND token.id = $2 AND token.revoked_at IS NULL AND account.status = 'active'`,
+    text: `SELECT token.id, ${grantColumns}, parent_id AS "parentId", owner_id AS "ownerId", token.mac, ${joinedAccountColumns} FROM api_token AS token JOIN account USING (account_id) WHERE account_id = entered.account::uuid AND token.id = $2 AND token.revoked_at IS NULL AND account.status = 'active'`,
     values: [tokenId],
   });
   if (row === undefined) return undefined;
@@ -61,7 +62,7 @@ export async function findToken(
   return { ...rest, accountId, validUntil, routeMac, account };
 }
 
-type FoundTokenRow = StoredGrant & Pick<StoredToken, "id" | "parentId" | "mac"> & JoinedAccount;
+type FoundTokenRow = StoredGrant & Pick<StoredToken, "id" | "parentId" | "ownerId" | "mac"> & JoinedAccount;
 
 /** Those of the hashes that belong to a token. */
 export async function findStoredTokens(
@@ -95,6 +96,7 @@ export function findRoutes(
 export type TokenRow = StoredGrant & {
   readonly id: string;
   readonly name: string;
+  readonly ownerId: string | null;
   readonly tokenHash: Buffer;
   readonly createdAt: Date;
   readonly createdBy: string;
@@ -105,10 +107,12 @@ export type TokenRow = StoredGrant & {
   readonly revokeReason: string | null;
 };
 
-const tokenColumns = `id, name, token_hash AS "tokenHash", ${grantColumns}, created_at AS "createdAt", created_by AS "createdBy", rotated_at AS "rotatedAt", last_used_at AS "lastUsedAt", last_used_address AS "lastUsedAddress", revoked_at AS "revokedAt", revoke_reason AS "revokeReason"`;
+const tokenColumns = `id, name, owner_id AS "ownerId", token_hash AS "tokenHash", ${grantColumns}, created_at AS "createdAt", created_by AS "createdBy", rotated_at AS "rotatedAt", last_used_at AS "lastUsedAt", last_used_address AS "lastUsedAddress", revoked_at AS "revokedAt", revoke_reason AS "revokeReason"`;
 
 export type TokenPage = {
   readonly isRevoked: boolean;
+  /** Only tokens of this owner, and those without one; null for all. */
+  readonly visibleTo: string | null;
   readonly after: string | null;
   readonly limit: number;
 };
@@ -117,12 +121,12 @@ export type TokenPage = {
 export function listTokens(
   database: Pick<Database, "queryInAccount">,
   accountId: string,
-  { isRevoked, after, limit }: TokenPage,
+  { isRevoked, visibleTo, after, limit }: TokenPage,
 ): Promise<readonly TokenRow[]> {
   return database.queryInAccount<TokenRow>(accountId, {
     name: "list-tokens",
-    text: `SELECT ${tokenColumns} FROM api_token WHERE account_id = entered.account::uuid AND (revoked_at IS NOT NULL) = $2 AND ($3::uuid IS NULL OR id > $3) ORDER BY id LIMIT $4`,
-    values: [isRevoked, after, limit],
+    text: `SELECT ${tokenColumns} FROM api_token WHERE account_id = entered.account::uuid AND (revoked_at IS NOT NULL) = $2 AND ($3::uuid IS NULL OR id > $3) AND ($5::uuid IS NULL OR owner_id IS NULL OR owner_id = $5) ORDER BY id LIMIT $4`,
+    values: [isRevoked, after, limit, visibleTo],
   });
 }
 
@@ -139,7 +143,7 @@ export async function readTokenRow(
 }
 
 export type TokenState = {
-  /** Active tokens, without those of trust rules. */
+  /** Active tokens of the owner, without those of trust rules. */
   readonly live: number;
   /** Active tokens of trust rules. */
   readonly exchanged: number;
@@ -151,13 +155,16 @@ const isExchanged = "created_by LIKE 'trust-rule:%'";
 
 export async function readTokenState(
   transaction: Transaction,
-  accountId: string,
-  parentId: string | null,
+  {
+    accountId,
+    parentId,
+    ownerId,
+  }: { readonly accountId: string; readonly parentId: string | null; readonly ownerId: string | null },
 ): Promise<TokenState> {
   const [row] = await transaction.query<TokenState>({
     name: "read-token-state",
-    text: `SELECT count(*) FILTER (WHERE NOT ${isExchanged})::integer AS live, count(*) FILTER (WHERE ${isExchanged})::integer AS exchanged, coalesce(bool_or(id = $2), false) AS "isParentLive", clock_timestamp() AS now FROM live_token WHERE account_id = $1`,
-    values: [accountId, parentId],
+    text: `SELECT count(*) FILTER (WHERE NOT ${isExchanged} AND owner_id IS NOT DISTINCT FROM $3)::integer AS live, count(*) FILTER (WHERE ${isExchanged})::integer AS exchanged, coalesce(bool_or(id = $2), false) AS "isParentLive", clock_timestamp() AS now FROM live_token WHERE account_id = $1`,
+    values: [accountId, parentId, ownerId],
   });
   if (row === undefined) throw new Error("Aggregate query returned no row");
   return row;
@@ -182,6 +189,7 @@ export type NewTokenRow = StoredGrant & {
   readonly name: string;
   readonly tokenHash: Buffer;
   readonly parentId: string | null;
+  readonly ownerId: string | null;
   readonly createdBy: string;
   readonly mac: Buffer;
   readonly routeMac: Buffer;
@@ -190,7 +198,7 @@ export type NewTokenRow = StoredGrant & {
 export async function insertToken(transaction: Transaction, token: NewTokenRow): Promise<void> {
   await transaction.query({
     name: "insert-token",
-    text: "INSERT INTO api_token (account_id, id, name, token_hash, scopes, vault_ids, paths, addresses, expires_at, parent_id, created_by, mac) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
+    text: "INSERT INTO api_token (account_id, id, name, token_hash, scopes, vault_ids, paths, addresses, expires_at, parent_id, owner_id, created_by, mac) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
     values: [
       token.accountId,
       token.id,
@@ -202,6 +210,7 @@ export async function insertToken(transaction: Transaction, token: NewTokenRow):
       token.addresses,
       token.expiresAt,
       token.parentId,
+      token.ownerId,
       token.createdBy,
       token.mac,
     ],
@@ -243,15 +252,17 @@ export async function updateRouteExpiries(
   });
 }
 
+/** `by` is who gets the new value, as `formatActor` writes it. */
 export async function updateTokenHash(
   transaction: Transaction,
   { accountId, tokenId }: TokenRoute,
-  tokenHash: Buffer,
+  { tokenHash, by }: { readonly tokenHash: Buffer; readonly by: string },
 ): Promise<void> {
   await transaction.query({
     name: "update-token-hash",
-    text: "UPDATE api_token SET token_hash = $3, rotated_at = now() WHERE account_id = $1 AND id = $2",
-    values: [accountId, tokenId, tokenHash],
+    // The last 64 who have rotated it, each once.
+    text: "UPDATE api_token SET token_hash = $3, rotated_at = now(), rotated_by = (array_remove(rotated_by, $4) || $4::text)[greatest(1, cardinality(array_remove(rotated_by, $4)) - 62):] WHERE account_id = $1 AND id = $2",
+    values: [accountId, tokenId, tokenHash, by],
   });
 }
 
@@ -291,6 +302,18 @@ export function revokeTokens(
     name: "revoke-tokens",
     text: "WITH RECURSIVE family AS (SELECT $2::uuid AS id UNION SELECT child.id FROM api_token AS child JOIN family ON child.parent_id = family.id WHERE child.account_id = $1) UPDATE api_token AS token SET revoked_at = now(), revoke_reason = CASE WHEN token.id = $2::uuid THEN $3 ELSE 'parent-revoked' END FROM family WHERE token.account_id = $1 AND token.id = family.id AND token.revoked_at IS NULL RETURNING token.id, token.revoke_reason AS reason",
     values: [accountId, tokenId, reason],
+  });
+}
+
+/** Revokes the tokens of a member of an organisation; returns those that were still active. */
+export function revokeOwnedTokens(
+  transaction: Transaction,
+  accountId: string,
+  ownerId: string,
+): Promise<readonly RevokedToken[]> {
+  return transaction.query<RevokedToken>({
+    text: "UPDATE api_token SET revoked_at = now(), revoke_reason = 'member-removed' WHERE account_id = $1 AND owner_id = $2 AND revoked_at IS NULL RETURNING id, revoke_reason AS reason",
+    values: [accountId, ownerId],
   });
 }
 

@@ -39,6 +39,18 @@ export async function revokeToken(
   if (waitsForAll) await awaitRevocation(dependencies.database);
 }
 
+/** A token ends itself, whatever it may do. Resolves once no node accepts it. */
+export async function revokeOwnToken(
+  actor: Pick<Actor, "kind" | "id" | "accountId" | "address">,
+  dependencies: RevokeDependencies,
+): Promise<void> {
+  const tokenRoute = { accountId: actor.accountId, tokenId: actor.id };
+  await dependencies.database.inAccount(actor.accountId, (transaction) =>
+    revokeWithDescendants(transaction, { tokenRoute, reason: "asked", by: actor }, dependencies),
+  );
+  await awaitRevocation(dependencies.database);
+}
+
 export type LeakResult = { readonly checked: number; readonly revoked: number };
 
 /** Revokes every valid token among the texts, without authentication: anyone who holds a token could also use it. */

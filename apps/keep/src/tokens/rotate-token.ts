@@ -1,4 +1,4 @@
-import type { Actor } from "../authorization/actor.ts";
+import { type Actor, formatActor } from "../authorization/actor.ts";
 import { notifyNodes } from "../cluster/queries.ts";
 import type { Transaction } from "../database/transaction.ts";
 import { requestFailure } from "../failures.ts";
@@ -6,7 +6,14 @@ import { type IdempotencyKey, runIdempotent } from "../idempotency/run-idempoten
 import { type Epochs, inNewEpoch } from "../keys/row-integrity/account-epoch.ts";
 import { listTokenRouteRows } from "../keys/row-integrity/queries.ts";
 import type { RowMacs } from "../keys/row-integrity/row-macs.ts";
-import { assertMayManage, getToken, type IssuedToken, type TokenDependencies } from "./create-token.ts";
+import {
+  assertMayManage,
+  assertMayUse,
+  getToken,
+  type IssuedToken,
+  isVisibleTo,
+  type TokenDependencies,
+} from "./create-token.ts";
 import {
   insertRoute,
   isDescendant,
@@ -39,12 +46,12 @@ export async function rotateToken(
   const { isReplay } = await runIdempotent(database, { actor, idempotencyKey }, async (transaction) => {
     const name = await inNewEpoch(transaction, { accountId, rowMacs }, async (epochs) => {
       const live = await readLiveToken(transaction, actor, tokenId);
-      await assertMayRotate(transaction, actor, tokenId);
+      await assertMayRotate(transaction, actor, live);
       await expireEarlierValues(transaction, { tokenRoute, graceSeconds, epochs }, rowMacs);
       const newRoute = { ...tokenRoute, tokenHash, validUntil: null };
       const mac = rowMacs.compute({ tokenRoute: newRoute, epoch: epochs.next });
       await insertRoute(transaction, tokenRoute, { tokenHash, mac });
-      await updateTokenHash(transaction, tokenRoute, tokenHash);
+      await updateTokenHash(transaction, tokenRoute, { tokenHash, by: formatActor(actor) });
       return {
         result: live.name,
         isRevoked: (row) => "tokenRoute" in row && row.tokenRoute.tokenId === tokenId,
@@ -73,7 +80,7 @@ async function expireEarlierValues(
   rowMacs: RowMacs,
 ): Promise<void> {
   const { accountId, tokenId } = tokenRoute;
-  const { now } = await readTokenState(transaction, accountId, null);
+  const { now } = await readTokenState(transaction, { accountId, parentId: null, ownerId: null });
   const graceEnd = now.getTime() + graceSeconds * 1000;
   const routes = (await listTokenRouteRows(transaction, accountId))
     .filter((route) => route.tokenId === tokenId)
@@ -108,21 +115,18 @@ export async function renameToken(
   return getToken(database, accountId, tokenId);
 }
 
-async function readLiveToken(
-  transaction: Transaction,
-  { accountId }: Actor,
-  tokenId: string,
-): Promise<TokenRow> {
-  const row = await readTokenRow(transaction, { accountId, tokenId });
-  if (row === undefined) throw requestFailure({ kind: "not-found" });
+async function readLiveToken(transaction: Transaction, actor: Actor, tokenId: string): Promise<TokenRow> {
+  const row = await readTokenRow(transaction, { accountId: actor.accountId, tokenId });
+  if (row === undefined || !isVisibleTo(actor, row)) throw requestFailure({ kind: "not-found" });
   if (row.revokedAt !== null) throw requestFailure({ kind: "conflict", reason: "The token is revoked" });
   return row;
 }
 
 /** The new value gives full use of the token, so a token may rotate only itself and its descendants. */
-async function assertMayRotate(transaction: Transaction, actor: Actor, tokenId: string): Promise<void> {
+async function assertMayRotate(transaction: Transaction, actor: Actor, token: TokenRow): Promise<void> {
+  if (actor.personId !== undefined) assertMayUse(actor, token);
   if (actor.kind === "session") return;
   const tokenRoute = { accountId: actor.accountId, tokenId: actor.id };
-  if (!(await isDescendant(transaction, tokenRoute, tokenId)))
+  if (!(await isDescendant(transaction, tokenRoute, token.id)))
     throw requestFailure({ kind: "grant-exceeded" });
 }

@@ -7,6 +7,8 @@ import type { CacheInvalidation } from "../cluster/cache-invalidation.ts";
 export type CachedToken = {
   readonly accountId: string;
   readonly id: string;
+  /** The member to whom a token of an organisation belongs. */
+  readonly ownerId: string | null;
   readonly grant: Grant;
   /** When the grace period of a rotated value ends. */
   readonly validUntil: Date | null;

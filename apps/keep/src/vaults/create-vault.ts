@@ -1,8 +1,9 @@
 import type { Actor } from "../authorization/actor.ts";
-import { assertFolderAllowed } from "../authorization/grant.ts";
+import { assertAccountAllowed } from "../authorization/grant.ts";
 import type { Transaction } from "../database/transaction.ts";
 import { requestFailure } from "../failures.ts";
 import { generateId } from "../generate-id.ts";
+import { type GrantDependencies, grantToCreator } from "../grants/change-grants.ts";
 import { type IdempotencyKey, type IdempotentResult, runIdempotent } from "../idempotency/run-idempotent.ts";
 import type { VaultHeads } from "../keys/vault-heads/vault-heads.ts";
 import type { VaultRef } from "../keys/vault-keys.ts";
@@ -14,11 +15,24 @@ const maxVaults = 100;
 
 /** Creates the vault with its data key; recorded on the vault's and the account's audit chains. */
 export function createVault(
-  { actor, idempotencyKey }: { readonly actor: Actor; readonly idempotencyKey: IdempotencyKey | undefined },
+  request: CreateRequest,
   name: string,
-  { database, audit, ...keys }: ChangeDependencies,
+  dependencies: CreateDependencies,
 ): Promise<IdempotentResult<VaultDetail>> {
-  assertFolderAllowed(actor.grant, "/");
+  assertAccountAllowed(request.actor.grant, "vaults:write");
+  return addVault(request, name, dependencies);
+}
+
+type CreateRequest = { readonly actor: Actor; readonly idempotencyKey: IdempotencyKey | undefined };
+
+type CreateDependencies = ChangeDependencies & GrantDependencies;
+
+/** The caller has checked that the actor may. A member of an organisation manages the vaults that they create. */
+export function addVault(
+  { actor, idempotencyKey }: CreateRequest,
+  name: string,
+  { database, audit, serverKeys, ...keys }: CreateDependencies,
+): Promise<IdempotentResult<VaultDetail>> {
   return runIdempotent(database, { actor, idempotencyKey }, async (transaction) => {
     const vaultRef = { accountId: actor.accountId, vaultId: generateId() };
     await assertVaultQuota(transaction, actor.accountId);
@@ -26,6 +40,7 @@ export function createVault(
     const event = { type: "vault-created", vault: vaultRef.vaultId, name } as const;
     const entry = { accountId: actor.accountId, by: actor, event };
     audit.record(transaction, { ...entry, ...vaultRef }, entry);
+    await grantToCreator(transaction, { actor, vaultId: vaultRef.vaultId }, { audit, serverKeys });
     return describeVaultDetail(row);
   });
 }
@@ -51,6 +66,8 @@ export async function insertNewVault(
     ...vault,
     environments: [],
     base_folder: null,
+    protected_paths: [],
+    decided_changes: 0,
     deleted_at: null,
   });
   const row = await insertVault(transaction, vaultRef, { ...vault, head });

@@ -18,6 +18,7 @@ export function describeVaultDetail(row: VaultDetailRow): VaultDetail {
     when_versions_full: row.prunes_versions ? "destroy-oldest" : "refuse",
     environments: [...row.environments],
     base: row.base_folder,
+    protected_paths: [...row.protected_paths],
     updated_at: row.updated_at.toISOString(),
   };
 }

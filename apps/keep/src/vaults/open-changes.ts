@@ -22,6 +22,8 @@ export type VaultChange = {
   readonly by: AuditActor;
   /** The vault's row, with the revision already incremented for this change. */
   readonly vault: VaultDetailRow;
+  /** Whether it may change what is protected: a second person has approved it, or the server purges what was deleted. */
+  readonly mayChangeProtected: boolean;
   /** What the account stores, updated by this change as it goes. */
   readonly usage: Usage;
   /** A new revision for one changed row; every changed row gets its own. */
@@ -59,6 +61,8 @@ type ChangedColumns = Pick<
   | "prunes_versions"
   | "environments"
   | "base_folder"
+  | "protected_paths"
+  | "decided_changes"
   | "deleted_at"
 >;
 
@@ -69,6 +73,8 @@ export type ChangeContext = {
   readonly vaultRef: VaultRef;
   readonly state: VaultState;
   readonly dependencies: OpenDependencies;
+  /** Whether a second person has approved the changes, or they will be rolled back. */
+  readonly isApproved?: boolean;
 };
 
 /** One change in the caller's transaction. */
@@ -81,6 +87,11 @@ export async function changeInTransaction<Result>(
   const result = await changes.run(by, work);
   await changes.end();
   return result;
+}
+
+/** A change that the caller rolls back, and which may therefore do everything that an approved one may. */
+export function asRehearsal(change: VaultChange): VaultChange {
+  return { ...change, mayChangeProtected: true };
 }
 
 /** The changes of one transaction to one vault. */
@@ -168,7 +179,7 @@ async function openVault(
   };
 }
 
-type NextChange = Pick<ChangeContext, "vaultRef" | "dependencies"> & {
+type NextChange = Pick<ChangeContext, "vaultRef" | "dependencies" | "isApproved"> & {
   readonly transaction: Transaction;
   readonly by: AuditActor;
 };
@@ -179,7 +190,10 @@ type BegunChange = VaultChange & {
   hasWritten(): boolean;
 };
 
-function beginChange(open: OpenVault, { transaction, vaultRef, by, dependencies }: NextChange): BegunChange {
+function beginChange(
+  open: OpenVault,
+  { transaction, vaultRef, by, dependencies, isApproved = false }: NextChange,
+): BegunChange {
   const vault = { ...open.vault, revision: open.revision + 1 };
   const { vaultKeys } = dependencies;
   let { revision } = open;
@@ -192,6 +206,7 @@ function beginChange(open: OpenVault, { transaction, vaultRef, by, dependencies 
     vaultRef,
     by,
     vault,
+    mayChangeProtected: isApproved || by === "server",
     usage: open.usage,
     head: {
       assertCurrent: (row) => open.head.assertCurrent(row),

@@ -19,12 +19,16 @@ export type VaultDetailRow = VaultRow & {
   readonly environments: readonly string[];
   /** The folder from which environments inherit. */
   readonly base_folder: string | null;
+  /** Patterns of paths whose changes need the approval of a second person. */
+  readonly protected_paths: readonly string[];
+  /** How many proposed changes were decided; each decision ends the MACs of those that wait. */
+  readonly decided_changes: number;
   readonly updated_at: Date;
   readonly deleted_at: Date | null;
 };
 
 const listColumns = "vault.id, vault.name, vault.created_at";
-const detailColumns = `${listColumns}, vault.kind, vault.revision::float8 AS revision, vault.demands_preconditions, vault.most_versions, vault.prunes_versions, vault.environments, vault.base_folder, vault.updated_at, vault.deleted_at`;
+const detailColumns = `${listColumns}, vault.kind, vault.revision::float8 AS revision, vault.demands_preconditions, vault.most_versions, vault.prunes_versions, vault.environments, vault.base_folder, vault.protected_paths, vault.decided_changes, vault.updated_at, vault.deleted_at`;
 /** As they will be after the change. */
 const changedColumns = detailColumns.replace("vault.updated_at", "now() AS updated_at");
 
@@ -152,7 +156,13 @@ export async function countVaults(transaction: Transaction, accountId: string): 
 
 export type NewVaultRow = Omit<
   LockedVaultRow,
-  keyof AccountUsage | "id" | "environments" | "base_folder" | `${string}_at`
+  | keyof AccountUsage
+  | "id"
+  | "environments"
+  | "base_folder"
+  | "protected_paths"
+  | "decided_changes"
+  | `${string}_at`
 >;
 
 export async function insertVault(
@@ -175,7 +185,19 @@ export async function insertVault(
     ],
   });
   if (row === undefined) throw new Error("INSERT returned no row");
+  await insertVaultRoute(transaction, { accountId, vaultId });
   return row;
+}
+
+/** Only vaults of organisations have one. */
+export async function insertVaultRoute(
+  transaction: Transaction,
+  { accountId, vaultId }: VaultRef,
+): Promise<void> {
+  await transaction.query({
+    text: "INSERT INTO vault_route (vault_id, account_id) SELECT $2, account_id FROM account WHERE account_id = $1 AND kind = 'organisation'",
+    values: [accountId, vaultId],
+  });
 }
 
 export type VaultSettings = {
@@ -185,15 +207,17 @@ export type VaultSettings = {
   readonly prunesVersions: boolean;
   readonly environments: readonly string[];
   readonly baseFolder: string | null;
+  readonly protectedPaths: readonly string[];
 };
 
 export async function updateVault(
   transaction: Transaction,
   { accountId, vaultId }: VaultRef,
-  { name, requiresPreconditions, maxVersions, prunesVersions, environments, baseFolder }: VaultSettings,
+  settings: VaultSettings,
 ): Promise<void> {
+  const { name, requiresPreconditions, maxVersions, prunesVersions, environments, baseFolder } = settings;
   await transaction.query({
-    text: "UPDATE vault SET name = $3, demands_preconditions = $4, most_versions = $5, prunes_versions = $6, environments = $7, base_folder = $8 WHERE account_id = $1 AND id = $2",
+    text: "UPDATE vault SET name = $3, demands_preconditions = $4, most_versions = $5, prunes_versions = $6, environments = $7, base_folder = $8, protected_paths = $9 WHERE account_id = $1 AND id = $2",
     values: [
       accountId,
       vaultId,
@@ -203,8 +227,18 @@ export async function updateVault(
       prunesVersions,
       environments,
       baseFolder,
+      settings.protectedPaths,
     ],
   });
+}
+
+/** Whether the account belongs to several people. */
+export async function isOrganisation(transaction: Transaction, accountId: string): Promise<boolean> {
+  const rows = await transaction.query({
+    text: "SELECT FROM account WHERE account_id = $1 AND kind = 'organisation'",
+    values: [accountId],
+  });
+  return rows.length === 1;
 }
 
 /** Null restores the vault. */
@@ -240,10 +274,13 @@ export async function deleteVaultRows(
   { accountId, vaultId }: VaultRef,
 ): Promise<void> {
   for (const [table, condition] of [
+    ["proposed_change", "vault_id = $2"],
     ["secret_version", "vault_id = $2 AND key_version > 0"],
     ["secret", "vault_id = $2 AND key_version > 0"],
     ["folder", "vault_id = $2"],
     ["vault_key", "vault_id = $2"],
+    ["vault_access", "vault_id = $2"],
+    ["vault_route", "vault_id = $2"],
     ["vault", "id = $2"],
   ] as const) {
     await transaction.query({

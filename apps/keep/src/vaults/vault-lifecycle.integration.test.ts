@@ -41,6 +41,7 @@ test("a vault is created, read, updated with If-Match, deleted, listed as delete
     when_versions_full: "destroy-oldest",
     environments: [],
     base: null,
+    protected_paths: [],
     updated_at: expect.stringMatching(/Z$/),
   });
   const patch = async (ifMatch: string) =>

@@ -13,7 +13,7 @@ import {
   listNamedClaims,
 } from "./queries.ts";
 import type { SubjectToken } from "./subject-token.ts";
-import type { TokenCriteria, TrustRule } from "./trust-rule.ts";
+import type { AudienceAccount, TokenCriteria, TrustRule } from "./trust-rule.ts";
 
 /** Claims that rules usually name. Others are kept if a rule of the account names them. */
 const usualClaims = [
@@ -45,7 +45,7 @@ const maxCharacters = 512;
 const claimName = /^[A-Za-z][A-Za-z0-9_./:-]{0,127}$/u;
 
 type RefusedAttempt = {
-  readonly accountId: string;
+  readonly account: AudienceAccount;
   readonly token: SubjectToken;
   readonly address: string;
   readonly isVerified: boolean;
@@ -63,12 +63,13 @@ export function createRefusalRecorder(
   audit: Pick<AuditLog, "record">,
 ): RecordAttempt {
   const mayRecord = createRecordLimit();
-  return async ({ accountId, token, address, isVerified, reason }) => {
+  return async ({ account, token, address, isVerified, reason }) => {
+    const { accountId } = account;
     if (!mayRecord(accountId)) return;
     await database.inAccount(accountId, async (transaction) => {
       const attempt = describeAttempt(token, await listNamedClaims(transaction, accountId));
       const refusal = { ...attempt, isVerified, reason, ruleId: null, tokenId: null };
-      if (!(await insertAttempt(transaction, accountId, refusal))) return;
+      if (!(await insertAttempt(transaction, account, refusal))) return;
       const { issuer, subject } = attempt;
       const event = {
         type: "token-exchange-refused",
@@ -84,7 +85,7 @@ export function createRefusalRecorder(
 }
 
 type AcceptedAttempt = {
-  readonly accountId: string;
+  readonly account: AudienceAccount;
   readonly token: SubjectToken;
   /** Of the account; they may name claims that are kept. */
   readonly rules: readonly Pick<TrustRule, "conditions">[];
@@ -94,10 +95,10 @@ type AcceptedAttempt = {
 
 export async function recordAcceptance(
   transaction: Transaction,
-  { accountId, token, rules, ruleId, tokenId }: AcceptedAttempt,
+  { account, token, rules, ruleId, tokenId }: AcceptedAttempt,
 ): Promise<void> {
   const attempt = describeAttempt(token, listClaims(rules));
-  await insertAttempt(transaction, accountId, {
+  await insertAttempt(transaction, account, {
     ...attempt,
     isVerified: true,
     reason: null,

@@ -24,7 +24,7 @@ import {
   type SigningKeyRef,
   type SubjectToken,
 } from "./subject-token.ts";
-import type { TrustRule } from "./trust-rule.ts";
+import type { AudienceAccount, TrustRule } from "./trust-rule.ts";
 
 export type ExchangeDependencies = {
   readonly database: Pick<Database, "inAccount" | "queryInAccount">;
@@ -61,15 +61,15 @@ export async function exchangeToken(
   dependencies: ExchangeDependencies,
 ): Promise<IssuedExchange> {
   const token = parseSubjectToken(request.subjectToken);
-  const accountId = token === undefined ? undefined : accountOf(token, dependencies.publicUrl);
-  if (token === undefined || accountId === undefined) throw refused();
-  const verified = await verify(token, accountId, dependencies);
+  const account = token === undefined ? undefined : accountOf(token, dependencies.publicUrl);
+  if (token === undefined || account === undefined) throw refused();
+  const verified = await verify(token, account, dependencies);
   const result =
     "reason" in verified
       ? verified
-      : await issue({ token, accountId, request, keySources: verified.keySources }, dependencies);
+      : await issue({ token, account, request, keySources: verified.keySources }, dependencies);
   if (!("reason" in result)) return result;
-  await dependencies.recordRefusal({ accountId, token, address: request.address, ...result });
+  await dependencies.recordRefusal({ account, token, address: request.address, ...result });
   if (result.reason === scopeExceeded) {
     const description = "The scope is not within that of the trust rule that matches the token";
     throw requestFailure({ kind: "exchange-refused", error: "invalid_scope", description });
@@ -95,7 +95,7 @@ function unverified(reason: string): Refusal {
 /** Returns the sources of keys that verify the token, of those that the account's rules name. */
 async function verify(
   token: SubjectToken,
-  accountId: string,
+  named: AudienceAccount,
   { database, serverKeys: { rowMacs }, issuerKeys }: ExchangeDependencies,
 ): Promise<{ readonly keySources: ReadonlySet<KeySource> } | Refusal> {
   const keyRef = readHeader(token);
@@ -104,7 +104,7 @@ async function verify(
   if (typeof issuer !== "string" || issuer.length > 512) return unverified("claims-incomplete");
   // Others cannot be in a rule, and PostgreSQL does not take all of them.
   const isPossible = /^[!-~]+$/u.test(issuer);
-  const rules = isPossible ? await listRulesOfIssuer(database, accountId, issuer) : [];
+  const rules = isPossible ? await listRulesOfIssuer(database, named, issuer) : [];
   if (rules.length === 0) return unverified("no-rule-for-issuer");
   const genuine = rules.filter(
     ({ mac, account: { mac: accountMac, ...account }, ...trustRule }) =>
@@ -143,7 +143,7 @@ async function verifyWith(
 
 type VerifiedExchange = {
   readonly token: SubjectToken;
-  readonly accountId: string;
+  readonly account: AudienceAccount;
   readonly request: ExchangeRequest;
   readonly keySources: ReadonlySet<KeySource>;
 };
@@ -152,11 +152,11 @@ async function issue(
   exchange: VerifiedExchange,
   dependencies: ExchangeDependencies,
 ): Promise<IssuedExchange | Refusal> {
-  const { token, accountId } = exchange;
+  const { token, account } = exchange;
   const problem = findClaimsProblem(token, new Date());
   if (problem !== undefined) return { reason: problem, isVerified: true };
   try {
-    return await dependencies.database.inAccount(accountId, (transaction) =>
+    return await dependencies.database.inAccount(account.accountId, (transaction) =>
       issueInTransaction(transaction, exchange, dependencies),
     );
   } catch (error) {
@@ -190,9 +190,10 @@ function reasonOf(error: unknown): string | undefined {
 /** Matches again what the rules are now: under the lock of the account, no rule can end. */
 async function issueInTransaction(
   transaction: Transaction,
-  { token, accountId, request, keySources }: VerifiedExchange,
+  { token, account, request, keySources }: VerifiedExchange,
   { audit, serverKeys }: ExchangeDependencies,
 ): Promise<IssuedExchange> {
+  const { accountId } = account;
   const { rowMacs } = serverKeys;
   const epoch = await lockEpochIfActive(transaction, accountId, rowMacs);
   if (epoch === undefined) throw new RefusedExchange("account-not-active");
@@ -213,9 +214,17 @@ async function issueInTransaction(
   if (!grantCovers(toGrant({ ...rule, addresses: null, expiresAt: null }), toGrant(spec)))
     throw requestFailure({ kind: "grant-exceeded" });
   const by = { kind: "trust-rule", id: rule.id, address: request.address } as const;
-  const creation = { accountId, parentId: rule.id, spec, by, epoch, subjectToken: { issuer, subject } };
+  const creation = {
+    accountId,
+    parentId: rule.id,
+    ownerId: null,
+    spec,
+    by,
+    epoch,
+    subjectToken: { issuer, subject },
+  };
   const { id, value } = await addToken(transaction, creation, { audit, serverKeys });
-  await recordAcceptance(transaction, { accountId, token, rules, ruleId: rule.id, tokenId: id });
+  await recordAcceptance(transaction, { account, token, rules, ruleId: rule.id, tokenId: id });
   return { value, scopes: spec.scopes, lifetimeSeconds: rule.lifetimeSeconds };
 }
 

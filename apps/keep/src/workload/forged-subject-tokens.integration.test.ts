@@ -268,7 +268,7 @@ test("forged and confused tokens are refused alike, with the reason in the log, 
   expect(count).toBeGreaterThanOrEqual(60);
   recordFigure({
     claim: "teams 6",
-    text: `${count} of ${count} forged or confused tokens refused with one answer, ${count} twins accepted; claims as GitHub, GitLab and Kubernetes mint them, without a cluster's own API server`,
+    text: `${count} of ${count} forged or confused tokens refused with one answer, ${count} twins accepted; claims as GitHub, GitLab and Kubernetes document them`,
     counted: { reached: count, needed: 60 },
   });
 });

@@ -11,6 +11,7 @@ import {
   type trustRuleChanges,
 } from "@hearth-and-keep/vault-contract";
 import { readId, readIdempotencyKey } from "../access/read-change.ts";
+import type { Actor } from "../authorization/actor.ts";
 import { parseScope, type Scope } from "../authorization/scopes.ts";
 import type { KeepDependencies } from "../dependencies.ts";
 import { requestFailure } from "../failures.ts";
@@ -19,17 +20,18 @@ import { type ComparedAttempt, compareAttempts } from "./attempts.ts";
 import { exchangeToken } from "./exchange-token.ts";
 import { assertSafe, changeRule, createRule, deleteRule, getRule, type RuleSpec } from "./manage-rules.ts";
 import { listTrustRules } from "./queries.ts";
-import { audienceOf, type TrustRule } from "./trust-rule.ts";
+import { type AudienceAccount, audienceOf, type TrustRule } from "./trust-rule.ts";
 
 const defaultLifetimeSeconds = 900;
 
 export async function handleListTrustRules(
-  { actor: { accountId } }: KeepRequest,
+  { actor }: KeepRequest,
   { database, signIn: { publicUrl } }: KeepDependencies,
 ): Promise<HttpResponse> {
+  const { accountId } = actor;
   const rules = await database.inAccount(accountId, (transaction) => listTrustRules(transaction, accountId));
-  const items = rules.map((rule) => describeRule(rule, publicUrl));
-  return jsonResponse({ items, audience: audienceOf(publicUrl, accountId) });
+  const audience = audienceOf(publicUrl, accountOf(actor));
+  return jsonResponse({ items: rules.map((rule) => describeRule(rule, audience)), audience });
 }
 
 export async function handleCreateTrustRule(
@@ -39,15 +41,16 @@ export async function handleCreateTrustRule(
   const spec = readSpec(request.body);
   const idempotencyKey = readIdempotencyKey(request, dependencies.serverKeys);
   const rule = await createRule(request.actor, { spec, idempotencyKey }, dependencies);
-  return jsonResponse(describeRule(rule, dependencies.signIn.publicUrl), 201);
+  return jsonResponse(describeRule(rule, audienceFor(request, dependencies)), 201);
 }
 
 export async function handleGetTrustRule(
-  { actor, parameters }: KeepRequest,
-  { database, signIn }: KeepDependencies,
+  request: KeepRequest,
+  dependencies: KeepDependencies,
 ): Promise<HttpResponse> {
-  const rule = await getRule(database, actor.accountId, readId(parameters["rule"]));
-  return jsonResponse(describeRule(rule, signIn.publicUrl));
+  const { actor, parameters } = request;
+  const rule = await getRule(dependencies.database, actor.accountId, readId(parameters["rule"]));
+  return jsonResponse(describeRule(rule, audienceFor(request, dependencies)));
 }
 
 export async function handleUpdateTrustRule(
@@ -58,7 +61,7 @@ export async function handleUpdateTrustRule(
   const idempotencyKey = readIdempotencyKey(request, dependencies.serverKeys);
   const change = { ruleId, changes: readChanges(request.body), idempotencyKey };
   const rule = await changeRule(request.actor, change, dependencies);
-  return jsonResponse(describeRule(rule, dependencies.signIn.publicUrl));
+  return jsonResponse(describeRule(rule, audienceFor(request, dependencies)));
 }
 
 export async function handleDeleteTrustRule(
@@ -104,6 +107,18 @@ export async function handleExchangeToken(
     scope: issued.scopes.join(" "),
   };
   return jsonResponse(response);
+}
+
+function audienceFor(
+  { actor }: Pick<KeepRequest, "actor">,
+  { signIn: { publicUrl } }: Pick<KeepDependencies, "signIn">,
+): string {
+  return audienceOf(publicUrl, accountOf(actor));
+}
+
+/** An actor with a person of its own is in the account of an organisation. */
+function accountOf({ accountId, personId }: Actor): AudienceAccount {
+  return { accountId, kind: personId === undefined ? "person" : "organisation" };
 }
 
 /** Parameters of RFC 8693 that would change what is issued. */
@@ -158,7 +173,7 @@ function writeKeys(jwks: UploadedKeys): string | null {
   return jwks === null ? null : JSON.stringify(jwks.keys);
 }
 
-function describeRule(rule: TrustRule, publicUrl: URL): TrustRuleBody {
+function describeRule(rule: TrustRule, audience: string): TrustRuleBody {
   return {
     id: rule.id,
     name: rule.name,
@@ -171,7 +186,7 @@ function describeRule(rule: TrustRule, publicUrl: URL): TrustRuleBody {
     lifetime_seconds: rule.lifetimeSeconds,
     // The keys that were validated when the rule was stored.
     jwks: rule.jwks === null ? null : { keys: JSON.parse(rule.jwks) as NonNullable<UploadedKeys>["keys"] },
-    audience: audienceOf(publicUrl, rule.accountId),
+    audience,
     created_at: rule.createdAt.toISOString(),
     created_by: rule.createdBy,
     changed_at: rule.changedAt?.toISOString() ?? null,

@@ -15,22 +15,25 @@ function startIssuer() {
     "/keys": keySet("first"),
   };
   const outbound: Pick<Outbound, "request"> = {
-    request: ({ pathname, host }) => {
+    request: ({ pathname, host }, { headers } = {}) => {
       requests.push(pathname);
+      const types = headers?.["accept"]?.split(", ") ?? [];
+      const status = types.includes(contentTypes[pathname] ?? "application/json") ? 200 : 406;
       const document = documents[pathname];
       if (document === undefined) return Promise.reject(new OutboundError(host, "timed-out"));
       const text = typeof document === "string" ? document : JSON.stringify(document);
       // The members that are used.
       return Promise.resolve({
-        status: 200,
+        status,
         readAll: () => Promise.resolve(Buffer.from(text)),
         [Symbol.asyncDispose]: () => Promise.resolve(),
       } as unknown as OutboundResponse);
     },
   };
+  const contentTypes: Record<string, string> = {};
   const keys = createIssuerKeys(outbound);
   const find = async (kid: string, of = issuer) => (await keys.find(of, kid))?.map((key) => key.kid);
-  return { documents, requests, find };
+  return { documents, contentTypes, requests, find };
 }
 
 function keySet(...kids: readonly string[]): object {
@@ -74,6 +77,12 @@ test("keys are used for an hour while the issuer does not respond", async () => 
   expect(await find("first")).toBeUndefined();
   seconds(31);
   documents["/keys"] = published;
+  expect(await find("first")).toEqual(["first"]);
+});
+
+test("a Kubernetes API server, which offers its keys under their own media type only, is not refused", async () => {
+  const { contentTypes, find } = startIssuer();
+  contentTypes["/keys"] = "application/jwk-set+json";
   expect(await find("first")).toEqual(["first"]);
 });
 

@@ -19,6 +19,8 @@ const staleMilliseconds = 60 * 60_000;
 const retryMilliseconds = 30_000;
 const timeoutSeconds = 10;
 const maxBytes = 256 * 1024;
+/** Kubernetes offers its keys as the second type only, and refuses requests that do not accept it. */
+const mediaTypes = "application/json, application/jwk-set+json";
 
 type IssuerState = {
   keys: readonly PublicKey[];
@@ -79,7 +81,7 @@ async function fetchJson(url: URL, referrer: URL, outbound: Pick<Outbound, "requ
   const signal = AbortSignal.timeout(timeoutSeconds * 1000);
   try {
     await using response = await outbound.request(url, {
-      headers: { accept: "application/json", "user-agent": "keep" },
+      headers: { accept: mediaTypes, "user-agent": "keep" },
       referrer,
       maxRedirects: 0,
       idleSeconds: timeoutSeconds,

@@ -7,7 +7,7 @@ import { generateId } from "../generate-id.ts";
 import { type IdempotencyKey, runIdempotent } from "../idempotency/run-idempotent.ts";
 import { type Epochs, inNewEpoch, lockEpoch } from "../keys/row-integrity/account-epoch.ts";
 import type { ServerKeys } from "../keys/server-keys.ts";
-import { assertValidSpec } from "../tokens/create-token.ts";
+import { assertMayIssue, assertValidSpec } from "../tokens/create-token.ts";
 import { countVaults, revokeTokens } from "../tokens/queries.ts";
 import { reportRevokedTokens } from "../tokens/revoke-token.ts";
 import { findUnsafeCriteria } from "./check-criteria.ts";
@@ -40,6 +40,7 @@ export async function createRule(
   { database, audit, serverKeys: { rowMacs } }: RuleDependencies,
 ): Promise<TrustRule> {
   assertSafe(spec);
+  assertMayGrant(actor, spec);
   const { accountId } = actor;
   const { result } = await runIdempotent(database, { actor, idempotencyKey }, async (transaction) => {
     const epoch = await lockEpoch(transaction, accountId, rowMacs);
@@ -76,11 +77,10 @@ export async function changeRule(
         throw requestFailure({ kind: "integrity-broken" });
       const changed = { ...rule, ...changes };
       assertSafe(changed);
+      if (!isRenaming(changes)) assertMayGrant(actor, changed);
       await assertVaultsExist(transaction, accountId, changed);
-      await updateTrustRule(transaction, {
-        ...changed,
-        mac: rowMacs.compute({ trustRule: changed, epoch: next }),
-      });
+      const mac = rowMacs.compute({ trustRule: changed, epoch: next });
+      await updateTrustRule(transaction, { ...changed, mac }, formatActor(actor));
       const event = { type: "trust-rule-changed", rule: ruleId, name: changed.name } as const;
       audit.record(transaction, { accountId, by: actor, event });
     };
@@ -142,6 +142,15 @@ async function endRule(
     };
   });
   await reportRevokedTokens(transaction, { accountId, by: actor, revoked }, audit);
+}
+
+/**
+ * The tokens of an organisation's rule are the organisation's, and whoever says which workloads get them could be one: a
+ * member can grant by a rule what they can by such a token. A person's account has no limits.
+ */
+function assertMayGrant(actor: Actor, { scopes, vaultIds, paths }: RuleSpec): void {
+  if (actor.personId === undefined) return;
+  assertMayIssue(actor, { scopes, vaultIds, paths, addresses: null, expiresAt: null });
 }
 
 export function assertSafe(spec: RuleSpec): void {

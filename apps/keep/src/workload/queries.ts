@@ -9,7 +9,7 @@ import {
 } from "../keys/row-integrity/queries.ts";
 import type { AccountRow } from "../keys/row-integrity/row-macs.ts";
 import type { TokenUse } from "./subject-token.ts";
-import type { ClaimCondition, TrustRule } from "./trust-rule.ts";
+import type { AudienceAccount, ClaimCondition, TrustRule } from "./trust-rule.ts";
 
 const ruleColumns = `${trustRuleColumns}, name, created_at AS "createdAt", created_by AS "createdBy", changed_at AS "changedAt"`;
 
@@ -34,17 +34,17 @@ export async function findTrustRule(
 
 type RuleOfActiveAccount = TrustRule & { readonly account: Signed<AccountRow> };
 
-/** The rules of an active account for an issuer, with the account, whose epoch their MACs contain. */
+/** The rules of an active account of this kind for an issuer, with the account, whose epoch their MACs contain. */
 export async function listRulesOfIssuer(
   database: Pick<Database, "queryInAccount">,
-  accountId: string,
+  { accountId, kind }: AudienceAccount,
   issuer: string,
 ): Promise<readonly RuleOfActiveAccount[]> {
   type Row = TrustRule & JoinedAccount;
   const rows = await database.queryInAccount<Row>(accountId, {
     connection: "system",
-    text: `SELECT rule.*, ${joinedAccountColumns} FROM account JOIN LATERAL (SELECT ${ruleColumns} FROM trust_rule WHERE trust_rule.account_id = entered.account::uuid AND issuer = $2) AS rule ON true WHERE account.account_id = entered.account::uuid AND account.status = 'active' ORDER BY rule.id LIMIT 100`,
-    values: [issuer],
+    text: `SELECT rule.*, ${joinedAccountColumns} FROM account JOIN LATERAL (SELECT ${ruleColumns} FROM trust_rule WHERE trust_rule.account_id = entered.account::uuid AND issuer = $2) AS rule ON true WHERE account.account_id = entered.account::uuid AND account.status = 'active' AND account.kind = $3 ORDER BY rule.id LIMIT 100`,
+    values: [issuer, kind],
   });
   return rows.map((row) => {
     const { account, rest } = splitAccount<Row>(accountId, row);
@@ -80,10 +80,12 @@ function storedValues(rule: Omit<TrustRule, "createdAt" | "createdBy" | "changed
   ];
 }
 
-export async function updateTrustRule(transaction: Transaction, rule: TrustRule): Promise<void> {
+/** `by` is who changes it, as `formatActor` writes it. */
+export async function updateTrustRule(transaction: Transaction, rule: TrustRule, by: string): Promise<void> {
   await transaction.query({
-    text: "UPDATE trust_rule SET name = $3, provider = $4, issuer = $5, conditions = $6, jwks = $7, scopes = $8, vault_ids = $9, paths = $10, lifetime_seconds = $11, mac = $12, changed_at = now() WHERE id = $1 AND account_id = $2",
-    values: storedValues(rule),
+    // The last 64 who have changed it, each once.
+    text: "UPDATE trust_rule SET name = $3, provider = $4, issuer = $5, conditions = $6, jwks = $7, scopes = $8, vault_ids = $9, paths = $10, lifetime_seconds = $11, mac = $12, changed_at = now(), changed_by = (array_remove(changed_by, $13) || $13::text)[greatest(1, cardinality(array_remove(changed_by, $13)) - 62):] WHERE id = $1 AND account_id = $2",
+    values: [...storedValues(rule), by],
   });
 }
 
@@ -126,14 +128,14 @@ export type ExchangeAttempt = {
 
 const maxAttempts = 50;
 
-/** Keeps the newest of each kind, so that forged tokens do not displace verified ones. False without an active account. */
+/** Keeps the newest of each kind, so that forged tokens do not displace verified ones. False without an active account of this kind. */
 export async function insertAttempt(
   transaction: Transaction,
-  accountId: string,
+  { accountId, kind }: AudienceAccount,
   attempt: Omit<ExchangeAttempt, "at">,
 ): Promise<boolean> {
   const rows = await transaction.query({
-    text: "INSERT INTO exchange_attempt (id, account_id, issuer, subject, is_verified, reason, rule_id, token_id, claims) SELECT $2, account_id, $3, $4, $5, $6, $7, $8, $9 FROM live_account WHERE account_id = $1 RETURNING id",
+    text: "INSERT INTO exchange_attempt (id, account_id, issuer, subject, is_verified, reason, rule_id, token_id, claims) SELECT $2, account_id, $3, $4, $5, $6, $7, $8, $9 FROM account WHERE account_id = $1 AND kind = $10 AND status = 'active' RETURNING id",
     values: [
       accountId,
       attempt.id,
@@ -144,6 +146,7 @@ export async function insertAttempt(
       attempt.ruleId,
       attempt.tokenId,
       JSON.stringify(attempt.claims),
+      kind,
     ],
   });
   await transaction.query({

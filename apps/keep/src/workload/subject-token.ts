@@ -4,7 +4,7 @@ import { isId } from "../generate-id.ts";
 import { isObject } from "../is-object.ts";
 import { hasRepeatedMember } from "./has-repeated-member.ts";
 import { type Claims, claimOf } from "./match-rule.ts";
-import { audienceOf } from "./trust-rule.ts";
+import { type AudienceAccount, audienceOf } from "./trust-rule.ts";
 
 /** A JSON Web Token as presented; nothing in it is verified. */
 export type SubjectToken = {
@@ -38,13 +38,14 @@ function parseObject(segment: string): Claims | undefined {
   return isObject(value) && !hasRepeatedMember(json) ? value : undefined;
 }
 
-/** The account that the only audience names; undefined for any other audience. */
-export function accountOf({ claims }: SubjectToken, publicUrl: URL): string | undefined {
+/** The account that the only audience names, and as what; undefined for any other audience. */
+export function accountOf({ claims }: SubjectToken, publicUrl: URL): AudienceAccount | undefined {
   const audience = claimOf(claims, "aud");
   const [only, ...others]: readonly unknown[] = Array.isArray(audience) ? audience : [audience];
   if (typeof only !== "string" || others.length > 0) return undefined;
-  const accountId = only.slice(audienceOf(publicUrl, "").length);
-  return isId(accountId) && only === audienceOf(publicUrl, accountId) ? accountId : undefined;
+  const accountId = only.slice(only.lastIndexOf("/") + 1);
+  const named = (["person", "organisation"] as const).map((kind) => ({ accountId, kind }));
+  return isId(accountId) ? named.find((account) => only === audienceOf(publicUrl, account)) : undefined;
 }
 
 export type SigningKeyRef = { readonly algorithm: Algorithm; readonly keyId: string };

@@ -26,10 +26,26 @@ export const examples: Readonly<Record<string, Example>> = {
   },
   "PATCH /api/organisations/:organisation/members/:person": { body: { role: "auditor" } },
   "POST /api/organisations/:organisation/invitations": { body: { role: "member" } },
+  "POST /api/organisations/:organisation/teams": { body: { name: "Operations" } },
+  "PATCH /api/organisations/:organisation/teams/:team": { body: { name: "Renamed" } },
+  "POST /api/organisations/:organisation/vaults": { body: { name: "Shared" } },
+  "POST /api/organisations/:organisation/tokens": {
+    body: { name: "Deploy", scopes: ["vaults:read"], for: "me" },
+  },
+  "PATCH /api/organisations/:organisation/tokens/:token": { body: { name: "Renamed" } },
+  "POST /api/organisations/:organisation/tokens/:token/rotate": { body: { grace_seconds: 0 } },
+  "POST /api/organisations/:organisation/trust-rules": { body: exampleRule },
+  "POST /api/organisations/:organisation/trust-rules/preview": { body: exampleRule },
+  "PATCH /api/organisations/:organisation/trust-rules/:rule": { body: { name: "Renamed" } },
   "POST /api/invitations/accept": { body: { code: "no code" } },
   "POST /api/secrets/vaults": { body: { name: "Another" } },
   "PATCH /api/secrets/vaults/:vault": { body: { name: "Renamed" } },
   "POST /api/secrets/vaults/:vault/restore": { prepare: requestAsAdmin("DELETE", "/vaults/:vault") },
+  // To the account that it is in, which changes nothing.
+  "POST /api/secrets/vaults/:vault/transfer": { body: ({ own }) => ({ to: own.person.accountId }) },
+  "POST /api/secrets/vaults/:vault/grants": {
+    body: ({ own }) => ({ holder: { type: "person", id: own.objects.person }, role: "reader" }),
+  },
   "PUT /api/secrets/vaults/:vault/secrets/by-path/*": { body: { value: "third" } },
   "PATCH /api/secrets/vaults/:vault/secrets/by-path/*": { body: { tags: ["example"] } },
   "PATCH /api/secrets/vaults/:vault/secrets/:secret": { body: { tags: ["example"] } },
@@ -39,6 +55,13 @@ export const examples: Readonly<Record<string, Example>> = {
   "POST /api/secrets/vaults/:vault/batch": {
     body: { operations: [{ op: "put", path: `/${secretPath}`, value: "third" }] },
   },
+  "POST /api/secrets/vaults/:vault/changes": {
+    body: {
+      reason: "Example",
+      operations: [{ op: "put", path: `/${secretPath}`, value: "third" }],
+    },
+  },
+  "POST /api/secrets/vaults/:vault/changes/:change/approve": { body: { fingerprint: "0".repeat(64) } },
   "POST /api/secrets/vaults/:vault/folders": { body: { path: "/new" } },
   "DELETE /api/secrets/vaults/:vault/folders": { query: "?path=/app&recursive=true" },
   "POST /api/secrets/vaults/:vault/folders/move": { body: { from: "/app", to: "/moved" } },
@@ -57,8 +80,11 @@ export const examples: Readonly<Record<string, Example>> = {
 
 /** The route's path with its parameters filled in. */
 export function fillPath(path: string, objects: Objects): string {
+  const isInOrganisation = path.startsWith("/api/organisations/");
+  const token = isInOrganisation ? objects.organisationToken : objects.token;
+  const rule = isInOrganisation ? objects.organisationRule : objects.rule;
   // Path parameters are named like the objects; the provider is the same for all principals.
-  const values = { ...objects, provider: "code-hosting" } as Readonly<Record<string, string>>;
+  const values = { ...objects, token, rule, provider: "code-hosting" } as Readonly<Record<string, string>>;
   return path.replaceAll(/:(\w+)/gu, (_whole, name: string) => values[name] ?? name).replace("*", secretPath);
 }
 

@@ -11,6 +11,8 @@ import { signAllRows } from "../../keys/row-integrity/account-epoch.ts";
 import { addMember } from "../../organisations/add-member.ts";
 import { createInvitation } from "../../organisations/create-invitation.ts";
 import { createOrganisation } from "../../organisations/create-organisation.ts";
+import { addTeamMember, createTeam } from "../../organisations/teams/change-teams.ts";
+import { proposeChange } from "../../secrets/approvals/propose-change.ts";
 import { generateRandomToken, hashText } from "../../sign-in/random-tokens.ts";
 import type { TestKeep, TestPerson, TestRequest } from "../../test/start-test-keep.ts";
 
@@ -28,7 +30,15 @@ export type Objects = {
   readonly organisation: string;
   readonly person: string;
   readonly invitation: string;
+  /** Which the person is in. */
+  readonly team: string;
+  readonly organisationToken: string;
+  readonly organisationRule: string;
+  /** The vault is the account's own, which cannot be shared, so there is none. */
+  readonly grant: string;
   readonly rule: string;
+  /** Proposed by somebody else. */
+  readonly change: string;
 };
 
 export type TestAccount = {
@@ -78,7 +88,9 @@ export async function createTestAccount(keep: TestKeep): Promise<TestAccount> {
       operation: await addOperation(keep, person, vault),
       account: person.accountId,
       ...(await addOrganisation(keep, person, displayName)),
+      grant: generateId(),
       rule: await addTrustRule(keep, person),
+      change: await addChange(keep, person, vault),
     },
   };
 }
@@ -87,18 +99,29 @@ async function addOrganisation(
   keep: TestKeep,
   { accountId }: TestPerson,
   name: string,
-): Promise<Pick<Objects, "organisation" | "person" | "invitation">> {
+): Promise<
+  Pick<Objects, "organisation" | "person" | "invitation" | "team" | "organisationToken" | "organisationRule">
+> {
   const { accountId: personId } = await keep.addPerson();
   const by = { accountId, kind: "session", id: accountId, address: "127.0.0.1", grant: fullGrant } as const;
   const { id: organisation } = await createOrganisation(by, name, keep.services);
   const actor = { ...by, accountId: organisation, personId: accountId };
-  const { invitation } = await keep.database.inAccount(organisation, async (transaction) => {
+  const created = await keep.database.inAccount(organisation, async (transaction) => {
     const member = { accountId: organisation, personId, role: "owner", by: actor } as const;
     await addMember(transaction, member, keep.services);
+    const { id: team } = await createTeam(
+      transaction,
+      { actor, name: "Developers", externalGroup: null },
+      keep.services,
+    );
+    await addTeamMember(transaction, { actor, teamId: team, personId }, keep.services);
     const spec = { role: "member", identity: null } as const;
-    return createInvitation(transaction, { actor, spec }, keep.services);
+    const { invitation } = await createInvitation(transaction, { actor, spec }, keep.services);
+    return { team, invitation: invitation.id };
   });
-  return { organisation, person: personId, invitation: invitation.id };
+  const token = await keep.addToken({ accountId: organisation }, { scopes: ["vaults:read"] });
+  const organisationRule = await addTrustRule(keep, { accountId: organisation });
+  return { organisation, person: personId, ...created, organisationToken: token.id, organisationRule };
 }
 
 /** Ids that do not exist. */
@@ -107,7 +130,12 @@ export function missingObjects(): Objects {
     "organisation",
     "person",
     "invitation",
+    "team",
+    "organisationToken",
+    "grant",
     "rule",
+    "organisationRule",
+    "change",
   ]);
   // The names above and `version` are all members of Objects.
   return { ...Object.fromEntries(names.map((name) => [name, generateId()])), version: "99" } as Objects;
@@ -150,7 +178,7 @@ async function addIdentity(keep: TestKeep, { accountId }: TestPerson): Promise<s
   return id;
 }
 
-async function addTrustRule(keep: TestKeep, { accountId }: TestPerson): Promise<string> {
+async function addTrustRule(keep: TestKeep, { accountId }: Pick<TestPerson, "accountId">): Promise<string> {
   const id = generateId();
   await keep.database.inAccount(accountId, async (transaction) => {
     await transaction.query({
@@ -160,6 +188,27 @@ async function addTrustRule(keep: TestKeep, { accountId }: TestPerson): Promise<
     await signAllRows(transaction, accountId, keep.services.serverKeys.rowMacs);
   });
   return id;
+}
+
+/** Only the vault of an organisation has one, so the account is called one for a moment. */
+async function addChange(keep: TestKeep, { accountId }: TestPerson, vaultId: string): Promise<string> {
+  const setKind = (kind: string) =>
+    keep.database.inAccount(accountId, (transaction) =>
+      transaction.query({
+        text: "UPDATE account SET kind = $2 WHERE account_id = $1",
+        values: [accountId, kind],
+      }),
+    );
+  const [id, personId] = [generateId(), generateId()];
+  const actor = { accountId, kind: "session", id, personId, address: "127.0.0.1", grant: fullGrant } as const;
+  await setKind("organisation");
+  const { result } = await proposeChange(
+    { actor, vaultId, idempotencyKey: undefined, reason: "Example" },
+    { operations: [{ op: "put", path: `/${secretPath}`, value: "third" }], settings: {}, vaultAction: null },
+    keep.services,
+  );
+  await setKind("person");
+  return result;
 }
 
 async function addOperation(keep: TestKeep, { accountId }: TestPerson, vaultId: string): Promise<string> {

@@ -101,17 +101,26 @@ export async function setFirstKept(
   return rows.length === 1;
 }
 
-/** How many leaves of each stream are archived. */
-export type StreamCounts = ReadonlyMap<string, number>;
+/** How many leaves of a stream are archived. */
+export type StreamCount = { readonly account: string; readonly stream: string; readonly leaves: number };
+
+/** By `streamName`. */
+export type StreamCounts = ReadonlyMap<string, StreamCount>;
 
 export async function subtractArchived(
   transaction: Transaction,
   log: number,
   counts: StreamCounts,
 ): Promise<void> {
+  const archived = [...counts.values()];
   await transaction.query({
-    text: "UPDATE audit_stream AS kept SET records = kept.records - archived.records FROM unnest($2::uuid[], $3::bigint[]) AS archived (stream_id, records) WHERE kept.log_id = $1 AND kept.stream_id = archived.stream_id",
-    values: [log, [...counts.keys()], [...counts.values()]],
+    text: "UPDATE audit_stream AS kept SET records = kept.records - archived.records FROM unnest($2::uuid[], $3::uuid[], $4::bigint[]) AS archived (account_id, stream_id, records) WHERE kept.log_id = $1 AND kept.stream_id = archived.stream_id AND kept.account_id = archived.account_id",
+    values: [
+      log,
+      archived.map(({ account }) => account),
+      archived.map(({ stream }) => stream),
+      archived.map(({ leaves }) => leaves),
+    ],
   });
 }
 

@@ -2,6 +2,7 @@ import { type CheckpointKey, canonicalJson } from "@hearth-and-keep/audit-chain"
 import { includesKey, recordText, timestampOf } from "@hearth-and-keep/audit-records";
 import { TileBuilder, type VerifierKey, verifyCheckpoint } from "@hearth-and-keep/transparency-log";
 import { hashRecordLeaf, hashText, sha256 } from "../bytes.ts";
+import { streamName } from "../stream-name.ts";
 import { readTrustedNotes, type TrustedNote, verifierKeys } from "../verify/trusted-notes.ts";
 import {
   type ArchivedLog,
@@ -109,7 +110,7 @@ type LogState = Pick<ArchivedLog, "origin" | "first" | "size"> & {
   root: Uint8Array | undefined;
   /** Size of the last checkpoint. */
   covered: number;
-  /** Index of the last leaf of a stream. */
+  /** Index of the last leaf of a stream, by `streamName`. */
   readonly ends: Map<string, number>;
 };
 
@@ -176,7 +177,7 @@ function addRecord(state: ArchiveState, record: ArchivedRecord): void {
   const name = `record ${record.log}/${record.number}`;
   if (index !== builder.size || index >= size)
     throw new InvalidArchive(`${name} is not the next one: a record is missing, moved or added before it`);
-  const before = ends.get(stream);
+  const before = ends.get(streamName(account, stream));
   const isLinked = before === undefined ? previous === null || previous < first : previous === before;
   if (!isLinked) throw new InvalidArchive(`${name} is not linked to the record before it`);
   if (record.body !== null && hashText(canonicalJson(record.body)) !== record.body_hash)
@@ -184,7 +185,7 @@ function addRecord(state: ArchiveState, record: ArchivedRecord): void {
   const { log: writer, number, subject_id: subject, body_hash: bodyHash } = record;
   const text = recordText({ log: writer, number, account, stream, outcome, subject, revision, bodyHash });
   builder.append(hashRecordLeaf({ previous, recordHash: hashText(text) }));
-  ends.set(stream, index);
+  ends.set(streamName(account, stream), index);
   state.records += 1;
   state.earliest = Math.min(state.earliest, number);
   if (builder.size === size) log.root = builder.root();

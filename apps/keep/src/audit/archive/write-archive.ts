@@ -3,6 +3,7 @@ import type { Database } from "../../database/open-database.ts";
 import type { Transaction } from "../../database/transaction.ts";
 import { toBase64 } from "../bytes.ts";
 import { parseBody } from "../chains/describe-link.ts";
+import { streamName } from "../stream-name.ts";
 import { type BatchRow, findBatchBefore, type LogRow, readBatches } from "../verify/queries.ts";
 import { createTileReader, type TileReader } from "../verify/read-tiles.ts";
 import { leavesOf } from "../verify/verify-log.ts";
@@ -10,7 +11,7 @@ import { ArchiveError } from "./archive-error.ts";
 import type { ArchiveFile } from "./archive-file.ts";
 import { archiveFormat, writeArchiveLine } from "./archive-line.ts";
 import type { Month } from "./months.ts";
-import { readStoredRecords, type StoredRecordRow } from "./queries.ts";
+import { readStoredRecords, type StoredRecordRow, type StreamCount, type StreamCounts } from "./queries.ts";
 
 /** The leaves of one log that are archived with a month: from its first kept one up to `end`. */
 export type ArchivedRange = { readonly log: LogRow; readonly first: number; readonly end: number };
@@ -31,8 +32,8 @@ export type WrittenArchive = {
   readonly records: number;
   /** Records of the month itself. Others stand between them in a log. */
   readonly ofMonth: number;
-  /** By log id, how many leaves of each stream. */
-  readonly streams: ReadonlyMap<number, ReadonlyMap<string, number>>;
+  /** By log id. */
+  readonly streams: ReadonlyMap<number, StreamCounts>;
 };
 
 /** Writes the lines of an archive. What it has read is verified afterwards, from the file. */
@@ -42,16 +43,17 @@ export async function writeArchive(
   sources: ArchiveSources,
 ): Promise<WrittenArchive> {
   const counts = { records: 0, ofMonth: 0 };
-  const streams = new Map<number, ReadonlyMap<string, number>>();
+  const streams = new Map<number, StreamCounts>();
   await file.write(writeArchiveLine({ type: "archive", format: archiveFormat, month: month.name, keys }));
   for (const range of ranges) {
-    const ofStreams = new Map<string, number>();
+    const ofStreams = new Map<string, StreamCount>();
     streams.set(range.log.id, ofStreams);
     for await (const { text, rows } of readRange(range, sources)) {
       await file.write(text);
       counts.records += rows.length;
-      for (const { stream_id, number } of rows) {
-        ofStreams.set(stream_id, (ofStreams.get(stream_id) ?? 0) + 1);
+      for (const { account_id: account, stream_id: stream, number } of rows) {
+        const name = streamName(account, stream);
+        ofStreams.set(name, { account, stream, leaves: (ofStreams.get(name)?.leaves ?? 0) + 1 });
         if (Number(number) < month.end) counts.ofMonth += 1;
       }
     }

@@ -22,21 +22,25 @@ export type ChainRef = { readonly accountId: string; readonly chain: string };
 export type LinkPage = {
   readonly before: number;
   readonly limit: number;
-  readonly type: string | undefined;
+  /** Each is in the bodies of the events. */
+  readonly texts: readonly string[];
+  /** Microseconds since 1970: the first time that is listed, and the first later one that is not. */
+  readonly since: number;
+  readonly until: number;
   /** The lowest sequence number to scan. */
   readonly from: number;
 };
 
-/** Newest first. JSON escapes quotes inside strings, so the substring search for the type has no false positives. */
+/** Newest first. */
 export async function listLinks(
   database: Pick<Database, "queryInAccount">,
   { accountId, chain }: ChainRef,
-  { before, limit, type, from }: LinkPage,
+  { before, limit, texts, since, until, from }: LinkPage,
 ): Promise<readonly LinkRow[]> {
   return database.queryInAccount<LinkRow>(accountId, {
     name: "list-audit-links",
-    text: `SELECT ${linkColumns} FROM audit_event WHERE account_id = entered.account::uuid AND chain_id = $2 AND seq < $3 AND seq >= $4 AND ($5::text IS NULL OR strpos(body, $5) > 0) ORDER BY audit_event.seq DESC LIMIT $6`,
-    values: [chain, before, from, type === undefined ? null : `"type":"${type}"`, limit],
+    text: `SELECT ${linkColumns} FROM audit_event WHERE account_id = entered.account::uuid AND chain_id = $2 AND seq < $3 AND seq >= $4 AND extract(epoch FROM at) * 1000000 >= $7::bigint AND extract(epoch FROM at) * 1000000 < $8::bigint AND NOT EXISTS (SELECT FROM unnest($5::text[]) AS wanted (text) WHERE strpos(coalesce(body, ''), wanted.text) = 0) ORDER BY audit_event.seq DESC LIMIT $6`,
+    values: [chain, before, from, texts, limit, since, until],
   });
 }
 

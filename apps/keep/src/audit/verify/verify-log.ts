@@ -3,6 +3,7 @@ import { type TileBuilder, type VerifierKey, verifyCheckpoint } from "@hearth-an
 import type { Database } from "../../database/open-database.ts";
 import { textOf } from "../adopt-records.ts";
 import { hashRecordLeaf, hashText } from "../bytes.ts";
+import { streamName } from "../stream-name.ts";
 import type { CarryOverCheck } from "./carry-overs.ts";
 import type { ErasureCheck } from "./erasures.ts";
 import { openKeptPart } from "./kept-part.ts";
@@ -102,7 +103,8 @@ type VerifierState = {
   /** By size. */
   readonly trusted: Map<number, readonly TrustedNote[]>;
   readonly builder: TileBuilder;
-  readonly ends: Map<string, { index: number; records: number; account: string }>;
+  /** By `streamName`. */
+  readonly ends: Map<string, { index: number; records: number; stream: string }>;
   readonly tiles: TileReader;
   tileCount: number;
   checkpoints: number;
@@ -196,7 +198,7 @@ async function verifyLeaf(state: VerifierState, { name, rows, previous }: Stored
   else if (hash === undefined || signed === undefined || !Buffer.from(hash).equals(signed))
     report(`record ${name} does not match its leaf: it was changed`);
   else {
-    const before = ends.get(row.stream_id)?.index ?? null;
+    const before = ends.get(streamName(row.account_id, row.stream_id))?.index ?? null;
     // The stream's record before it may be archived. Its leaf is signed with the link, whatever it is.
     const isArchived = before === null && previous !== null && previous < state.firstKept;
     if (isArchived) state.carryOvers.addArchived(row.stream_id);
@@ -205,8 +207,9 @@ async function verifyLeaf(state: VerifierState, { name, rows, previous }: Stored
     state.carryOvers.add(row);
   }
   if (row !== undefined) {
-    const records = (ends.get(row.stream_id)?.records ?? 0) + 1;
-    ends.set(row.stream_id, { index, records, account: row.account_id });
+    const stream = streamName(row.account_id, row.stream_id);
+    const records = (ends.get(stream)?.records ?? 0) + 1;
+    ends.set(stream, { index, records, stream: row.stream_id });
   }
   builder.append(signed ?? new Uint8Array(hashBytes));
   await compareAt(state);
@@ -271,15 +274,15 @@ function verifyStreamEnds(
 ): void {
   const expected = new Map(ends);
   for (const { stream_id, account_id, last_index, records } of streams) {
-    const end = expected.get(stream_id);
-    expected.delete(stream_id);
-    const isSame =
-      end?.index === Number(last_index) && end.records === Number(records) && end.account === account_id;
+    const name = streamName(account_id, stream_id);
+    const end = expected.get(name);
+    expected.delete(name);
+    const isSame = end?.index === Number(last_index) && end.records === Number(records);
     const isArchived = end === undefined && Number(last_index) < firstKept && Number(records) === 0;
     if (isArchived) carryOvers.addArchived(stream_id);
     else if (!isSame) report(`the end of stream ${stream_id} was changed`);
   }
-  for (const stream of expected.keys()) report(`the end of stream ${stream} was removed`);
+  for (const { stream } of expected.values()) report(`the end of stream ${stream} was removed`);
 }
 
 function leafHashOf(row: VerifiedRow, previous: number | null): Uint8Array<ArrayBuffer> {

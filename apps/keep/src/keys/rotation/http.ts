@@ -1,6 +1,6 @@
 import { type HttpResponse, jsonResponse } from "@hearth-and-keep/http-service";
 import { readId, readIdempotencyKey, readVaultRef } from "../../access/read-change.ts";
-import { allowsVault } from "../../authorization/grant.ts";
+import { allowsReach } from "../../authorization/grant.ts";
 import type { KeepDependencies } from "../../dependencies.ts";
 import { requestFailure } from "../../failures.ts";
 import type { KeepRequest } from "../../route-row.ts";
@@ -17,8 +17,15 @@ export async function handleRotateKey(
   const response = jsonResponse({ operation }, 202);
   return {
     ...response,
-    headers: { ...response.headers, location: `/api/secrets/operations/${operation.id}` },
+    headers: { ...response.headers, location: `${operationsPath(request)}/${operation.id}` },
   };
+}
+
+/** A session finds the organisation by its vault. */
+function operationsPath({ actor, parameters }: KeepRequest): string {
+  return actor.personId === undefined
+    ? "/api/secrets/operations"
+    : `/api/secrets/vaults/${parameters["vault"]}/operations`;
 }
 
 export async function handleGetOperation(
@@ -26,7 +33,11 @@ export async function handleGetOperation(
   { database }: KeepDependencies,
 ): Promise<HttpResponse> {
   const row = await findOperation(database, actor.accountId, readId(parameters["operation"]));
-  if (row === undefined || !allowsVault(actor.grant, row.vault_id))
-    throw requestFailure({ kind: "not-found" });
+  const { vault = row?.vault_id } = parameters;
+  const isVisible =
+    row !== undefined &&
+    row.vault_id === vault &&
+    allowsReach(actor.grant, { scope: "keys:rotate", vaultId: row.vault_id });
+  if (!isVisible) throw requestFailure({ kind: "not-found" });
   return jsonResponse(describeOperation(row));
 }

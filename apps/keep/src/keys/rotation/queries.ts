@@ -129,7 +129,7 @@ export async function destroyRetiredKeys(
   { accountId, vaultId }: VaultRef,
 ): Promise<readonly number[]> {
   const rows = await transaction.query<{ version: number }>({
-    text: "DELETE FROM vault_key AS key WHERE account_id = $1 AND vault_id = $2 AND status = 'retired' AND NOT EXISTS (SELECT FROM secret WHERE account_id = $1 AND vault_id = $2 AND key_version > 0 AND key_version = key.version) AND NOT EXISTS (SELECT FROM secret_version WHERE account_id = $1 AND vault_id = $2 AND key_version > 0 AND key_version = key.version) RETURNING version",
+    text: "DELETE FROM vault_key AS key WHERE account_id = $1 AND vault_id = $2 AND status = 'retired' AND NOT EXISTS (SELECT FROM secret WHERE account_id = $1 AND vault_id = $2 AND key_version > 0 AND key_version = key.version) AND NOT EXISTS (SELECT FROM secret_version WHERE account_id = $1 AND vault_id = $2 AND key_version > 0 AND key_version = key.version) AND NOT EXISTS (SELECT FROM proposed_change WHERE account_id = $1 AND vault_id = $2 AND key_version = key.version) RETURNING version",
     values: [accountId, vaultId],
   });
   return rows.map(({ version }) => version);

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { AuditLog } from "../../audit/audit-log.ts";
 import { notifyNodes } from "../../cluster/queries.ts";
 import type { Database } from "../../database/open-database.ts";
+import { reencryptChanges } from "../../secrets/approvals/reencrypt-changes.ts";
 import { reencryptSecret } from "../../secrets/reencrypt-secret.ts";
 import { reportIntegrityError } from "../../secrets/report-integrity-error.ts";
 import { SecretIntegrityError } from "../../secrets/secret-mac.ts";
@@ -125,6 +126,7 @@ async function finish(
       broken,
     });
     if (remaining.length > 0) return false;
+    await reencryptChanges(transaction, vaultRef, { to: active, vaultKeys });
     for (const version of await destroyRetiredKeys(transaction, operationRef)) {
       const event = { type: "data-key-destroyed", version } as const;
       audit.record(transaction, { ...vaultRef, by: "server", event });

@@ -42,7 +42,7 @@ export async function rotateDataKey(
   { vaultId, idempotencyKey }: RotationRequest,
   { database, vaultKeys, audit }: RotationDependencies,
 ): Promise<Operation> {
-  assertFolderAllowed(actor.grant, "/");
+  assertFolderAllowed(actor.grant, { scope: "keys:rotate", vaultId }, "/");
   const vaultRef = { accountId: actor.accountId, vaultId };
   const { result } = await runIdempotent(database, { actor, idempotencyKey }, async (transaction) => {
     if ((await lockVault(transaction, vaultRef)) !== "live") throw requestFailure({ kind: "not-found" });

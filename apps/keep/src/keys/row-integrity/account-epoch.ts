@@ -5,9 +5,11 @@ import {
   listInvitationRows,
   listMemberRows,
   listSessionRows,
+  listTeamGroupRows,
   listTokenRouteRows,
   listTokenRows,
   listTrustRuleRows,
+  listVaultAccessRows,
   lockAccountRow,
   type NewMac,
   type Signed,
@@ -144,6 +146,14 @@ async function signRows(
     const members = sign(await listMemberRows(transaction, accountId), (member) => ({ member }));
     const memberMacs = members.map(({ row, mac }) => ({ key: row.personId, mac }));
     await updateMacs(transaction, { accountId, table: "member" }, memberMacs);
+    const groups = sign(await listTeamGroupRows(transaction, accountId), (teamGroup) => ({ teamGroup }));
+    const groupMacs = groups.map(({ row, mac }) => ({ key: row.teamId, mac }));
+    await updateMacs(transaction, { accountId, table: "team" }, groupMacs);
+    const access = sign(await listVaultAccessRows(transaction, accountId), (vaultAccess) => ({
+      vaultAccess,
+    }));
+    const accessMacs = access.map(({ row, mac }) => ({ key: row.vaultId, mac }));
+    await updateMacs(transaction, { accountId, table: "vault_access" }, accessMacs);
     const invitations = sign(await listInvitationRows(transaction, accountId), (invitation) => ({
       invitation,
     }));

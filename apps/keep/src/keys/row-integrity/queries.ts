@@ -6,9 +6,11 @@ import type {
   InvitationRow,
   MemberRow,
   SessionRow,
+  TeamGroupRow,
   TokenRouteRow,
   TokenRow,
   TrustRuleRow,
+  VaultAccessRow,
 } from "./row-macs.ts";
 
 export type Signed<Row> = Row & { readonly mac: Buffer | null };
@@ -56,7 +58,7 @@ export async function listTokenRows(
   accountId: string,
 ): Promise<readonly Signed<TokenRow>[]> {
   return transaction.query<Signed<TokenRow>>({
-    text: 'SELECT account_id AS "accountId", id, scopes, vault_ids AS "vaultIds", paths, addresses, expires_at AS "expiresAt", parent_id AS "parentId", mac FROM api_token WHERE account_id = $1 AND revoked_at IS NULL',
+    text: 'SELECT account_id AS "accountId", id, scopes, vault_ids AS "vaultIds", paths, addresses, expires_at AS "expiresAt", parent_id AS "parentId", owner_id AS "ownerId", mac FROM api_token WHERE account_id = $1 AND revoked_at IS NULL',
     values: [accountId],
   });
 }
@@ -98,7 +100,28 @@ export async function listMemberRows(
   accountId: string,
 ): Promise<readonly Signed<MemberRow>[]> {
   return transaction.query<Signed<MemberRow>>({
-    text: 'SELECT account_id AS "accountId", person_id AS "personId", role, mac FROM member WHERE account_id = $1',
+    text: 'SELECT account_id AS "accountId", person_id AS "personId", role, team_ids AS "teamIds", group_team_ids AS "groupTeamIds", mac FROM member WHERE account_id = $1',
+    values: [accountId],
+  });
+}
+
+/** Teams that a group fills, in order of creation. */
+export async function listTeamGroupRows(
+  transaction: Transaction,
+  accountId: string,
+): Promise<readonly Signed<TeamGroupRow>[]> {
+  return transaction.query<Signed<TeamGroupRow>>({
+    text: 'SELECT account_id AS "accountId", id AS "teamId", external_group AS "externalGroup", mac FROM team WHERE account_id = $1 AND external_group IS NOT NULL ORDER BY id',
+    values: [accountId],
+  });
+}
+
+export async function listVaultAccessRows(
+  transaction: Transaction,
+  accountId: string,
+): Promise<readonly Signed<VaultAccessRow>[]> {
+  return transaction.query<Signed<VaultAccessRow>>({
+    text: 'SELECT account_id AS "accountId", vault_id AS "vaultId", grants, mac FROM vault_access WHERE account_id = $1',
     values: [accountId],
   });
 }
@@ -134,8 +157,11 @@ const keyColumns = {
   session: "id",
   identity: "id",
   member: "person_id",
+  team: "id",
+  vault_access: "vault_id",
   invitation: "id",
   trust_rule: "id",
+  proposed_change: "id",
 } as const;
 
 export async function updateMacs(

@@ -3,7 +3,7 @@
  * MACs over the rows that decide who may do what, under a key that the database does not have. Guarantees that a row
  * which Keep did not write, or wrote for another account or purpose, is not accepted; and, by the account's epoch, that a
  * row which was put back after a revocation is not accepted either.
- * Imported by `tokens/`, `accounts/`, `sign-in/`, `workload/`, `audit/` and `commands/`.
+ * Imported by `tokens/`, `accounts/`, `sign-in/`, `workload/`, `secrets/`, `audit/` and `commands/`.
  */
 import type { KeyObject } from "node:crypto";
 import {
@@ -31,6 +31,8 @@ export type TokenRow = {
   readonly addresses: readonly string[] | null;
   readonly expiresAt: Date | null;
   readonly parentId: string | null;
+  /** The account of the member to whom a token of an organisation belongs. */
+  readonly ownerId: string | null;
 };
 
 export type TokenRouteRow = {
@@ -71,6 +73,24 @@ export type MemberRow = {
   /** The account of the person. */
   readonly personId: string;
   readonly role: string;
+  readonly teamIds: readonly string[];
+  /** Those of the teams that a group of the provider put the person in, not an owner. */
+  readonly groupTeamIds: readonly string[];
+};
+
+/** Which group of the provider fills a team of an organisation. Teams that no group fills have no MAC. */
+export type TeamGroupRow = {
+  readonly accountId: string;
+  readonly teamId: string;
+  readonly externalGroup: string;
+};
+
+/** All grants of a vault of an organisation. */
+export type VaultAccessRow = {
+  readonly accountId: string;
+  readonly vaultId: string;
+  /** JSON. */
+  readonly grants: string;
 };
 
 export type InvitationRow = {
@@ -98,6 +118,27 @@ export type TrustRuleRow = {
   readonly lifetimeSeconds: number;
 };
 
+/** A change that waits for a second person. The fingerprint covers what it does, which is encrypted. */
+export type ProposedChangeRow = {
+  readonly accountId: string;
+  readonly vaultId: string;
+  readonly id: string;
+  readonly proposerKind: "session" | "token";
+  readonly proposerId: string;
+  readonly personId: string | null;
+  readonly barredPeople: readonly string[];
+  readonly paths: readonly string[];
+  readonly isVaultWide: boolean;
+  readonly reason: string;
+  readonly operationCount: number;
+  readonly fingerprint: Buffer;
+  readonly proposedAt: Date;
+  readonly expiresAt: Date;
+};
+
+/** What became of a proposed change. */
+export type ChangeDecision = { readonly state: string; readonly decidedBy: string };
+
 /** A row whose MAC contains the epoch of its account. */
 export type RowOfEpoch =
   | { readonly token: TokenRow }
@@ -105,6 +146,8 @@ export type RowOfEpoch =
   | { readonly session: SessionRow }
   | { readonly identity: IdentityRow }
   | { readonly member: MemberRow }
+  | { readonly teamGroup: TeamGroupRow }
+  | { readonly vaultAccess: VaultAccessRow }
   | { readonly invitation: InvitationRow }
   | { readonly trustRule: TrustRuleRow };
 
@@ -112,6 +155,8 @@ type AuthenticatedRow =
   | { readonly account: AccountRow }
   /** The text of an audit record. */
   | { readonly auditRecord: string }
+  /** Pending, with how many changes of its vault were decided; or decided. */
+  | { readonly proposedChange: ProposedChangeRow; readonly status: number | ChangeDecision }
   | (RowOfEpoch & { readonly epoch: number });
 
 export type RowMacs = {
@@ -145,11 +190,14 @@ function fieldsOf(row: AuthenticatedRow): AssociatedData {
     return ["account", accountId, status, epoch, ...properties];
   }
   if ("auditRecord" in row) return ["audit-record", row.auditRecord];
+  if ("proposedChange" in row) return fieldsOfChange(row.proposedChange, row.status);
   const { epoch } = row;
   if ("token" in row) {
-    const { accountId, id, scopes, vaultIds, paths, addresses, expiresAt, parentId } = row.token;
+    const { accountId, id, scopes, vaultIds, paths, addresses, expiresAt, parentId, ownerId } = row.token;
     const limits = JSON.stringify([scopes, vaultIds, paths, addresses]);
-    return ["token", accountId, id, epoch, limits, timeOf(expiresAt), parentId ?? ""];
+    // Without a field for tokens of no member, so that the MACs of earlier versions stay valid.
+    const owner = ownerId === null ? [] : [ownerId];
+    return ["token", accountId, id, epoch, limits, timeOf(expiresAt), parentId ?? "", ...owner];
   }
   if ("tokenRoute" in row) {
     const { accountId, tokenId, tokenHash, validUntil } = row.tokenRoute;
@@ -161,8 +209,18 @@ function fieldsOf(row: AuthenticatedRow): AssociatedData {
     return ["session", accountId, id, epoch, sessionHash.toString("hex"), identityId, ...times];
   }
   if ("member" in row) {
-    const { accountId, personId, role } = row.member;
-    return ["member", accountId, personId, epoch, role];
+    const { accountId, personId, role, teamIds, groupTeamIds } = row.member;
+    // Without fields for members of no team or group, so that the MACs of earlier versions stay valid.
+    const fromGroups = groupTeamIds.map((id) => `group:${id}`);
+    return ["member", accountId, personId, epoch, role, ...teamIds, ...fromGroups];
+  }
+  if ("teamGroup" in row) {
+    const { accountId, teamId, externalGroup } = row.teamGroup;
+    return ["team-group", accountId, teamId, epoch, externalGroup];
+  }
+  if ("vaultAccess" in row) {
+    const { accountId, vaultId, grants } = row.vaultAccess;
+    return ["vault-access", accountId, vaultId, epoch, grants];
   }
   if ("invitation" in row) {
     const { accountId, id, secretHash, role, identity, invitedBy, expiresAt } = row.invitation;
@@ -181,6 +239,32 @@ function fieldsOfRule({ accountId, id, provider, issuer, jwks, ...rule }: TrustR
   const conditions = rule.conditions.map(({ claim, values }) => [claim, values]);
   const limits = JSON.stringify([conditions, rule.scopes, rule.vaultIds, rule.paths]);
   return ["trust-rule", accountId, id, provider, issuer, jwks ?? "", limits, rule.lifetimeSeconds];
+}
+
+function fieldsOfChange(
+  { accountId, vaultId, id, fingerprint, ...change }: ProposedChangeRow,
+  status: number | ChangeDecision,
+): AssociatedData {
+  const { proposerKind, proposerId, personId, barredPeople, paths, isVaultWide, reason } = change;
+  const listed = JSON.stringify([barredPeople, paths, isVaultWide, reason, change.operationCount]);
+  const times = [timeOf(change.proposedAt), timeOf(change.expiresAt)] as const;
+  const proposer = [proposerKind, proposerId, personId ?? ""] as const;
+  const state = typeof status === "number" ? (["pending", status] as const) : toFields(status);
+  return [
+    "proposed-change",
+    accountId,
+    vaultId,
+    id,
+    ...state,
+    ...proposer,
+    fingerprint.toString("hex"),
+    listed,
+    ...times,
+  ];
+}
+
+function toFields({ state, decidedBy }: ChangeDecision): readonly [string, string] {
+  return [state, decidedBy];
 }
 
 /** In milliseconds, as the driver reads it. */

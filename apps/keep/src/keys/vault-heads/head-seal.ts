@@ -25,6 +25,8 @@ export type HeadedVault = {
   readonly prunes_versions: boolean;
   readonly environments: readonly string[];
   readonly base_folder: string | null;
+  readonly protected_paths: readonly string[];
+  readonly decided_changes: number;
   readonly deleted_at: Date | null;
 };
 
@@ -85,6 +87,10 @@ function associatedData({ accountId, vaultId }: VaultRef, vault: HeadedVault): A
     // As above, for vaults without environments.
     ...(vault.environments.length > 0 || vault.base_folder !== null
       ? ["environments", JSON.stringify([vault.environments, vault.base_folder])]
+      : []),
+    // As above, for vaults without protected paths.
+    ...(vault.protected_paths.length > 0 || vault.decided_changes > 0
+      ? ["protected-paths", JSON.stringify([vault.protected_paths, vault.decided_changes])]
       : []),
   ];
 }

@@ -11,7 +11,7 @@ export type HeadRow = HeadedVault & {
 
 // `key_version > 0`, true for every row, makes the index of whole vaults apply.
 const headText = (account: string): string =>
-  "SELECT vault.kind, vault.name, vault.revision::float8 AS revision, vault.demands_preconditions, vault.most_versions, vault.prunes_versions, vault.environments, vault.base_folder, vault.deleted_at, vault.head, covered.ids, covered.revisions" +
+  "SELECT vault.kind, vault.name, vault.revision::float8 AS revision, vault.demands_preconditions, vault.most_versions, vault.prunes_versions, vault.environments, vault.base_folder, vault.protected_paths, vault.decided_changes, vault.deleted_at, vault.head, covered.ids, covered.revisions" +
   " FROM vault CROSS JOIN LATERAL (SELECT array_agg(secret.id) AS ids, array_agg(secret.revision::float8) AS revisions FROM secret" +
   ` WHERE secret.account_id = ${account} AND secret.vault_id = $2 AND secret.key_version > 0) AS covered` +
   ` WHERE vault.account_id = ${account} AND vault.id = $2`;

@@ -103,6 +103,8 @@ test("settings, state or account of a vault changed by SQL are rejected", async 
     "prunes_versions = NOT prunes_versions",
     "environments = ARRAY['prod']",
     "base_folder = '/base'",
+    "protected_paths = ARRAY['/prod/**']",
+    "decided_changes = 1",
     "name = 'Renamed'",
     "revision = revision + 1",
     "head = NULL",

@@ -39,6 +39,19 @@ export type VaultHeads = {
   assertGenuine(vaultRef: VaultRef, vault: LockedVault): void;
   /** The head of a new vault. */
   sealEmpty(vaultRef: VaultRef, vault: HeadedVault): Buffer;
+  /**
+   * The head of a locked vault for another account, to which it goes with all its rows. Throws "integrity-broken" unless it
+   * covers the secrets as they are stored.
+   */
+  sealForTransfer(transaction: Transaction, transfer: HeadTransfer): Promise<TransferredHead>;
+};
+
+type HeadTransfer = { readonly from: VaultRef; readonly to: VaultRef; readonly revision: number };
+
+type TransferredHead = {
+  readonly head: Buffer;
+  /** How many secrets it covers. */
+  readonly secrets: number;
 };
 
 type LockedVault = HeadedVault & { readonly head: Buffer | null };
@@ -151,6 +164,18 @@ export function createVaultHeads(database: Pick<Database, "queryInAccount">, sea
       }
     },
     sealEmpty: (vaultRef, vault) => seal.seal(vaultRef, vault, 0n),
+    async sealForTransfer(transaction, { from, to, revision }) {
+      const [row] = await transaction.query<HeadRow>(readHeadInTransaction(from));
+      if (row === undefined) throw requestFailure({ kind: "not-found" });
+      try {
+        const { sum } = await sumRevisions({ seal, vaultRef: from, row, known: undefined });
+        if (seal.open(from, row, row.head) !== sum) throw new IntegrityError();
+      } catch (error) {
+        throw asFailure(error);
+      }
+      const moved = await sumRevisions({ seal, vaultRef: to, row, known: undefined });
+      return { head: seal.seal(to, { ...row, revision }, moved.sum), secrets: moved.revisions.size };
+    },
   };
 }
 

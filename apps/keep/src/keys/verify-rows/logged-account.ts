@@ -11,12 +11,18 @@ export type LoggedAccount = {
   /** Linked, and not unlinked. */
   readonly identities: ReadonlySet<string>;
   readonly unlinkedIdentities: ReadonlySet<string>;
-  /** Created, and not purged. */
+  /** Created here or transferred to here, and neither purged nor transferred to elsewhere. */
   readonly vaults: ReadonlySet<string>;
   readonly purgedVaults: ReadonlySet<string>;
+  /** To another account. */
+  readonly transferredVaults: ReadonlySet<string>;
   /** Of an organisation: added, and not removed. */
   readonly members: ReadonlySet<string>;
   readonly removedMembers: ReadonlySet<string>;
+  /** Created, and not deleted. */
+  readonly teams: ReadonlySet<string>;
+  /** Those that a group fills. */
+  readonly filledTeams: ReadonlySet<string>;
   /** Accepted or revoked. */
   readonly endedInvitations: ReadonlySet<string>;
   readonly isSuspended: boolean;
@@ -41,8 +47,11 @@ export async function foldAccountEvents(
     unlinkedIdentities: new Set<string>(),
     vaults: new Set<string>(),
     purgedVaults: new Set<string>(),
+    transferredVaults: new Set<string>(),
     members: new Set<string>(),
     removedMembers: new Set<string>(),
+    teams: new Set<string>(),
+    filledTeams: new Set<string>(),
     endedInvitations: new Set<string>(),
     isSuspended: false,
     isPaused: false,
@@ -67,11 +76,7 @@ export async function foldAccountEvents(
       state.identities.delete(identity);
       state.unlinkedIdentities.add(identity);
     }
-    if (type === "vault-created") state.vaults.add(vault);
-    if (type === "vault-purged") {
-      state.vaults.delete(vault);
-      state.purgedVaults.add(vault);
-    }
+    foldVaultEvent({ type, vault }, state);
     foldMemberEvent(event, state);
     if (type === "account-suspended" || type === "account-resumed")
       [state.isSuspended, state.isPaused] = [type === "account-suspended", false];
@@ -83,15 +88,37 @@ export async function foldAccountEvents(
   return state;
 }
 
+type LoggedVaults = {
+  readonly vaults: Set<string>;
+  readonly purgedVaults: Set<string>;
+  readonly transferredVaults: Set<string>;
+};
+
+function foldVaultEvent(
+  { type, vault }: { readonly type: string | undefined; readonly vault: string },
+  { vaults, purgedVaults, transferredVaults }: LoggedVaults,
+): void {
+  if (type === "vault-created" || type === "vault-transferred-in") {
+    vaults.add(vault);
+    transferredVaults.delete(vault);
+  }
+  if (type === "vault-purged" || type === "vault-transferred-out") {
+    vaults.delete(vault);
+    (type === "vault-purged" ? purgedVaults : transferredVaults).add(vault);
+  }
+}
+
 type LoggedMembers = {
   readonly members: Set<string>;
   readonly removedMembers: Set<string>;
+  readonly teams: Set<string>;
+  readonly filledTeams: Set<string>;
   readonly endedInvitations: Set<string>;
 };
 
 function foldMemberEvent(
-  { type, person = "", invitation = "" }: ReturnType<typeof readEvent>,
-  { members, removedMembers, endedInvitations }: LoggedMembers,
+  { type, person = "", team = "", group, invitation = "" }: ReturnType<typeof readEvent>,
+  { members, removedMembers, teams, filledTeams, endedInvitations }: LoggedMembers,
 ): void {
   if (type === "member-added") {
     members.add(person);
@@ -100,6 +127,15 @@ function foldMemberEvent(
   if (type === "member-removed") {
     members.delete(person);
     removedMembers.add(person);
+  }
+  if (type === "team-created") teams.add(team);
+  if (type === "team-deleted") {
+    teams.delete(team);
+    filledTeams.delete(team);
+  }
+  if (type === "team-group-changed") {
+    if (group === undefined) filledTeams.delete(team);
+    else filledTeams.add(team);
   }
   if (type === "invitation-accepted" || type === "invitation-revoked") endedInvitations.add(invitation);
 }

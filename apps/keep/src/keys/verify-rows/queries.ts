@@ -11,6 +11,7 @@ import type {
   TokenRouteRow,
   TokenRow,
   TrustRuleRow,
+  VaultAccessRow,
 } from "../row-integrity/row-macs.ts";
 import type { VaultRef } from "../vault-ref.ts";
 
@@ -37,7 +38,7 @@ export function listTokens(
   after: string | null,
 ): Promise<readonly StoredTokenRow[]> {
   return database.queryInAccount<StoredTokenRow>(accountId, {
-    text: `SELECT account_id AS "accountId", id, scopes, vault_ids AS "vaultIds", paths, addresses, expires_at AS "expiresAt", parent_id AS "parentId", token_hash AS "tokenHash", revoked_at IS NOT NULL AS "isRevoked", mac FROM api_token WHERE account_id = entered.account::uuid AND ($2::uuid IS NULL OR id > $2) ORDER BY api_token.id LIMIT ${pageSizes.rows}`,
+    text: `SELECT account_id AS "accountId", id, scopes, vault_ids AS "vaultIds", paths, addresses, expires_at AS "expiresAt", parent_id AS "parentId", owner_id AS "ownerId", token_hash AS "tokenHash", revoked_at IS NOT NULL AS "isRevoked", mac FROM api_token WHERE account_id = entered.account::uuid AND ($2::uuid IS NULL OR id > $2) ORDER BY api_token.id LIMIT ${pageSizes.rows}`,
     values: [after],
   });
 }
@@ -127,9 +128,42 @@ export function listMembers(
   after: string | null,
 ): Promise<readonly Signed<MemberRow>[]> {
   return database.queryInAccount<Signed<MemberRow>>(accountId, {
-    text: `SELECT account_id AS "accountId", person_id AS "personId", role, mac FROM member WHERE account_id = entered.account::uuid AND ($2::uuid IS NULL OR person_id > $2) ORDER BY member.person_id LIMIT ${pageSizes.rows}`,
+    text: `SELECT account_id AS "accountId", person_id AS "personId", role, team_ids AS "teamIds", group_team_ids AS "groupTeamIds", mac FROM member WHERE account_id = entered.account::uuid AND ($2::uuid IS NULL OR person_id > $2) ORDER BY member.person_id LIMIT ${pageSizes.rows}`,
     values: [after],
   });
+}
+
+export function listVaultAccess(
+  database: InAccount,
+  accountId: string,
+): Promise<readonly Signed<VaultAccessRow>[]> {
+  return database.queryInAccount<Signed<VaultAccessRow>>(accountId, {
+    text: 'SELECT account_id AS "accountId", vault_id AS "vaultId", grants, mac FROM vault_access WHERE account_id = entered.account::uuid ORDER BY vault_id',
+  });
+}
+
+export type StoredTeam = {
+  readonly id: string;
+  readonly externalGroup: string | null;
+  readonly mac: Buffer | null;
+};
+
+export function listTeams(database: InAccount, accountId: string): Promise<readonly StoredTeam[]> {
+  return database.queryInAccount<StoredTeam>(accountId, {
+    text: 'SELECT id, external_group AS "externalGroup", mac FROM team WHERE account_id = entered.account::uuid ORDER BY id',
+  });
+}
+
+/** The vaults whose routes lead to this organisation. */
+export async function listVaultRoutes(
+  database: Pick<Database, "query">,
+  accountId: string,
+): Promise<readonly string[]> {
+  const rows = await database.query<{ vault: string }>({
+    text: "SELECT vault_id AS vault FROM vault_route WHERE account_id = $1",
+    values: [accountId],
+  });
+  return rows.map(({ vault }) => vault);
 }
 
 export type StoredInvitation = Signed<InvitationRow> & { readonly isExpired: boolean };

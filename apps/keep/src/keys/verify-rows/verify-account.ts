@@ -1,6 +1,4 @@
-import type { Database } from "../../database/open-database.ts";
-import type { AccountRow, RowOfEpoch } from "../row-integrity/row-macs.ts";
-import type { VaultKeys } from "../vault-keys.ts";
+import type { AccountRow } from "../row-integrity/row-macs.ts";
 import type { LoggedAccount } from "./logged-account.ts";
 import {
   listIdentities,
@@ -17,13 +15,8 @@ import {
   readAccountRow,
 } from "./queries.ts";
 import { readPages } from "./read-pages.ts";
-import type { VerificationKeys } from "./verify-server-keys.ts";
-
-export type RowVerifier = VerificationKeys & {
-  readonly database: Pick<Database, "query" | "queryInAccount">;
-  readonly vaultKeys: Pick<VaultKeys, "ofVersion">;
-  readonly report: (finding: string) => void;
-};
+import type { AccountContext, EpochCheck, RowVerifier } from "./row-verifier.ts";
+import { verifyGrants, verifyTeams } from "./verify-grants.ts";
 
 /** The account, and who may enter it. */
 export async function verifyAccount(
@@ -47,7 +40,9 @@ export async function verifyAccount(
   await Promise.all([
     verifyTokens(context),
     verifySessions(context),
-    account.kind === "person" ? verifyIdentities(context) : verifyMembers(context),
+    ...(account.kind === "person"
+      ? [verifyIdentities(context)]
+      : [verifyMembers(context), verifyTeams(context), verifyGrants(context)]),
     verifyTrustRules(context),
   ]);
 }
@@ -63,18 +58,6 @@ function verifyState(
   if (logged.isNoOperator && isOperator)
     report(`account ${accountId} was put back after it was an operator's`);
 }
-
-type AccountContext = RowVerifier & {
-  readonly accountId: string;
-  readonly logged: LoggedAccount;
-  readonly epochs: EpochCheck;
-};
-
-/** Whether a row's MAC is of the account's epoch, or of an earlier one. */
-type EpochCheck = {
-  isCurrent(row: RowOfEpoch, mac: Buffer | null): boolean;
-  isEarlier(row: RowOfEpoch, mac: Buffer | null): boolean;
-};
 
 /** Rows that are revoked or expired are deleted before an account has so many new epochs. */
 const maxEpochsBack = 5000;

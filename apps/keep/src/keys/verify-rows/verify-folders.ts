@@ -3,11 +3,12 @@ import type { VaultRef } from "../vault-ref.ts";
 import { readEvent } from "./logged-account.ts";
 import { type FolderPath, type LoggedEvent, listFolderRows, listVaultEvents, pageSizes } from "./queries.ts";
 import { readPages } from "./read-pages.ts";
-import type { RowVerifier } from "./verify-account.ts";
+import type { RowVerifier } from "./row-verifier.ts";
 
 /**
  * Folders have no MAC: they decide nothing, and show where a secret is or was. Each must be explained by a secret or by the
- * log, and those that the log says were created must exist. A vault from before the log has unknown folders.
+ * log, and those that the log says were created must exist. A vault from before the log, or
+ * from another account, has unknown folders.
  */
 export async function verifyFolders(
   vaultRef: VaultRef,
@@ -52,6 +53,11 @@ async function foldFolderEvents(
   for await (const { body } of events) {
     const { type, path, to, secret } = readEvent(body);
     if (type === "vault-created") folders.isComplete = true;
+    // What happened to the vault in another account is in the log of that one.
+    if (type === "vault-transferred-out") {
+      folders.created.clear();
+      folders.isComplete = false;
+    }
     if (path === undefined || path === "/") continue;
     // The path of a secret ends with its name.
     const named = listAncestors(path).slice(0, secret === undefined ? undefined : -1);

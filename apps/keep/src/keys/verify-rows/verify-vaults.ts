@@ -19,7 +19,7 @@ import {
   type VaultIdRow,
 } from "./queries.ts";
 import { readPages } from "./read-pages.ts";
-import type { RowVerifier } from "./verify-account.ts";
+import type { RowVerifier } from "./row-verifier.ts";
 import { verifyFolders } from "./verify-folders.ts";
 
 /** The account's vaults, with their keys, secrets, versions and folders. */
@@ -37,6 +37,8 @@ export async function verifyVaults(
   for await (const { id: vaultId } of listed) {
     ids.add(vaultId);
     if (logged.purgedVaults.has(vaultId)) report(`vault ${vaultId} was put back after it was purged`);
+    if (logged.transferredVaults.has(vaultId))
+      report(`vault ${vaultId} was put back after it was transferred`);
     secrets += await verifyVault({ accountId, vaultId }, verifier);
   }
   if (!logged.isDeleted)

@@ -1,6 +1,7 @@
 /**
  * @module
- * People with sessions and an organisation of theirs, for tests. They are inserted as Keep writes them.
+ * People with sessions and an organisation of theirs, its vaults, grants, teams and tokens, for tests. They are inserted or
+ * created as Keep does it.
  * Imported by tests only.
  */
 import type { IssuedInvitation, Organisation, Problem } from "@hearth-and-keep/vault-contract";
@@ -10,27 +11,33 @@ import type { TestKeep, TestPerson } from "../../test/start-test-keep.ts";
 
 type Answer<Body> = { readonly status: number; readonly body: Body };
 
+/** Throws unless the response is JSON or empty. */
+type Send = <Body = Problem>(method: string, path: string, body?: object) => Promise<Answer<Body>>;
+
 /** A person with a session. */
 export type Teammate = TestPerson & {
-  /** Throws unless the response is JSON or empty. */
-  send<Body = Problem>(method: string, path: string, body?: object): Promise<Answer<Body>>;
+  readonly send: Send;
+  /** Headers of a request with the session. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** `send` to another node on the same database. */
+  on(node: Pick<TestKeep, "request">): Send;
 };
 
 export async function addTeammate(keep: TestKeep, subject?: string, ago = "1 minute"): Promise<Teammate> {
   const person = await keep.addPerson(subject);
   const session = await addSession(keep, person, ago);
-  return {
-    ...person,
-    async send<Body>(method: string, path: string, body?: object): Promise<Answer<Body>> {
-      const response = await keep.request(path, {
-        method,
-        headers: { cookie: `session=${session.text}`, "sec-fetch-site": "same-origin" },
-        ...(body === undefined ? {} : { body }),
-      });
-      const text = await response.text();
-      // The type that the caller expects of this route.
-      return { status: response.status, body: (text === "" ? undefined : JSON.parse(text)) as Body };
-    },
+  const headers = { cookie: `session=${session.text}`, "sec-fetch-site": "same-origin" };
+  const on = (node: Pick<TestKeep, "request">): Send => createSend(node, headers);
+  return { ...person, headers, on, send: on(keep) };
+}
+
+function createSend(node: Pick<TestKeep, "request">, headers: Teammate["headers"]): Send {
+  return async <Body>(method: string, path: string, body?: object): Promise<Answer<Body>> => {
+    const request = { method, headers, ...(body === undefined ? {} : { body }) };
+    const response = await node.request(path, request);
+    const text = await response.text();
+    // The type that the caller expects of this route.
+    return { status: response.status, body: (text === "" ? undefined : JSON.parse(text)) as Body };
   };
 }
 

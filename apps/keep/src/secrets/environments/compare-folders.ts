@@ -29,13 +29,14 @@ export async function compareFolders(
   { vaultId, left, right }: ComparedFolders,
   dependencies: CompareDependencies,
 ): Promise<FolderComparison> {
-  for (const folder of [left, right]) assertFolderAllowed(actor.grant, folder);
+  const reach = { scope: "secrets:read", vaultId } as const;
+  for (const folder of [left, right]) assertFolderAllowed(actor.grant, reach, folder);
   const vault = await readGenuineVault(actor, vaultId, dependencies);
   const vaultRef = { accountId: actor.accountId, vaultId };
   const list = async (folder: string, field: string): Promise<Listed> => {
     const inheritance = findInheritance(vault, folder);
     const base = inheritance && toBasePath(inheritance, folder);
-    if (base !== undefined) assertFolderAllowed(actor.grant, base);
+    if (base !== undefined) assertFolderAllowed(actor.grant, reach, base);
     const own = await listFolder(vaultRef, { folder, field }, dependencies);
     const inherited =
       base === undefined ? [] : await listFolder(vaultRef, { folder: base, field }, dependencies);
@@ -84,7 +85,7 @@ async function listFolder(
   { folder, field }: { readonly folder: string; readonly field: string },
   { database }: Pick<ReadDependencies, "database">,
 ): Promise<ReadonlyMap<string, ValueSize>> {
-  const search = { folder, recursive: true, names: null, prefixes: null };
+  const search = { folder, recursive: true, names: null, ids: null, prefixes: null };
   const sizes = await listValueSizes(database, vaultRef, { ...search, limit: maxItems + 1, after: null });
   if (sizes.length > maxItems) throw tooLarge(field, `contains more than ${maxItems} secrets`);
   const offset = folder === "/" ? 1 : folder.length + 1;
@@ -108,7 +109,7 @@ async function readUncertain(
   if (bytes > maxBytes) throw tooLarge("left", `has more than ${maxBytes} bytes of values to compare`);
   const ids = [...new Set(uncertain.map(({ id }) => id))];
   const search = { folder: "/", recursive: true, names: null, prefixes: null, ids };
-  const isAllowed = pathFilter(actor.grant);
+  const isAllowed = pathFilter(actor.grant, { scope: "secrets:read", vaultId: vaultRef.vaultId });
   const read = async () => {
     const rows = await readValueRows(dependencies.database, vaultRef, search);
     // A secret may have been moved since it was listed.

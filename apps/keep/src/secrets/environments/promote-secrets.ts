@@ -1,11 +1,12 @@
 import type { PromotionReport } from "@hearth-and-keep/vault-contract";
-import { assertFolderAllowed, assertPathAllowed } from "../../authorization/grant.ts";
+import { assertFolderAllowed, assertPathAllowed, assertScopeAllowed } from "../../authorization/grant.ts";
 import { requestFailure } from "../../failures.ts";
 import { assertPreconditions } from "../../preconditions.ts";
 import type { ChangeDependencies, ChangeRequest } from "../../vaults/change-queue.ts";
-import type { VaultChange } from "../../vaults/open-changes.ts";
+import { asRehearsal, type VaultChange } from "../../vaults/open-changes.ts";
 import { changeSecrets, loadSecrets } from "../change-secret.ts";
 import { formatVersion } from "../exchange/expand-references.ts";
+import { findFolder } from "../folders/queries.ts";
 import { mapConcurrently } from "../map-concurrently.ts";
 import type { SecretForUpdate } from "../queries.ts";
 import { isInFolder, joinPath, parseSecretPath, type SecretPath } from "../secret-path.ts";
@@ -47,7 +48,7 @@ export async function promoteSecrets(
         assertPreconditions({ match: new Set([String(revision)]) }, { ...target, isRequired: true });
       const isRequired = change.vault.demands_preconditions && !isDryRun && revision === undefined;
       assertPreconditions(preconditions, { ...target, isRequired });
-      const promoted = await promoteInChange(change, { request, promotion });
+      const promoted = await promoteInChange(isDryRun ? asRehearsal(change) : change, { request, promotion });
       if (isDryRun) {
         dryRun = promoted;
         throw rollback;
@@ -68,20 +69,25 @@ export async function promoteSecrets(
 
 /** Whoever promotes learns which values of the target are the same, so both folders must be readable. */
 function assertAllowed(
-  { actor: { grant } }: Pick<ChangeRequest, "actor">,
+  { actor: { grant }, vaultId }: Pick<ChangeRequest, "actor" | "vaultId">,
   { from, to, names }: Promotion,
 ): void {
-  if (!grant.scopes.has("secrets:read")) {
-    throw requestFailure({ kind: "insufficient-scope", scope: "secrets:read" });
-  }
+  const read = { scope: "secrets:read", vaultId } as const;
+  const write = { scope: "secrets:write", vaultId } as const;
+  assertScopeAllowed(grant, read);
   if (isInFolder(from, to) || isInFolder(to, from)) {
     throw requestFailure({ kind: "conflict", reason: "A folder cannot be promoted into itself" });
   }
-  if (names === undefined) for (const folder of [from, to]) assertFolderAllowed(grant, folder);
-  for (const path of names?.flatMap((name, index) =>
-    [from, to].map((folder) => parseName(folder, name, index)),
-  ) ?? [])
-    assertPathAllowed(grant, path.path);
+  const needed = [
+    { reach: read, folder: from },
+    { reach: read, folder: to },
+    { reach: write, folder: to },
+  ];
+  for (const { reach, folder } of needed) {
+    if (names === undefined) assertFolderAllowed(grant, reach, folder);
+    for (const [index, name] of (names ?? []).entries())
+      assertPathAllowed(grant, reach, parseName(folder, name, index).path);
+  }
 }
 
 function parseName(folder: string, name: string, index: number): SecretPath {
@@ -102,6 +108,7 @@ type PromotionContext = {
 async function promoteInChange(change: VaultChange, context: PromotionContext): Promise<Promoted> {
   const { from, to, isDryRun } = context.promotion;
   const sources = selectSources(await loadSecrets(change, { within: from }), context.promotion);
+  if (sources.length === 0) await assertFolderExists(change, from);
   const targets = new Map((await loadSecrets(change, { within: to })).map((row) => [pathOf(row), row]));
   const moves = sources.map((source) => {
     const path = parseSecretPath(to + pathOf(source).slice(from.length), "to");
@@ -142,6 +149,17 @@ async function promoteInChange(change: VaultChange, context: PromotionContext): 
     },
     compared: decided.flatMap(({ compared }) => compared),
   };
+}
+
+/** A folder whose name was mistyped would otherwise be promoted as an empty one. Environments exist without secrets. */
+async function assertFolderExists(
+  { transaction, vaultRef, vault }: VaultChange,
+  folder: string,
+): Promise<void> {
+  const isNamed = vault.base_folder === folder || vault.environments.includes(folder.slice(1));
+  if (isNamed || (await findFolder(transaction, vaultRef, folder)) !== undefined) return;
+  const reason = `names a folder that does not exist: ${folder}`;
+  throw requestFailure({ kind: "request-invalid", errors: [{ field: "from", reason }] });
 }
 
 type PromotedSecret = {

@@ -59,6 +59,18 @@ test("a promotion copies values as they were written, and a dry run reports the 
   expect(written).toMatchObject([{ version: 2 }, { version: 1 }]);
 });
 
+test("a folder that does not exist is not promoted as an empty one", async () => {
+  const vault = await startEnvironments(keep);
+  await vault.write("/staging/KEY", "x");
+  for (const dryRun of [true, false])
+    expect(await promote(vault, { from: "/stagign", dry_run: dryRun })).toMatchObject([
+      422,
+      { errors: [{ place: "from", reason: "names a folder that does not exist: /stagign" }] },
+    ]);
+  await vault.json("POST", "/folders", { path: "/empty" });
+  expect(await promote(vault, { from: "/empty" })).toMatchObject([200, { created: [], changed: [] }]);
+});
+
 test("secrets with the tag local stay behind, and are not overwritten", async () => {
   const vault = await startEnvironments(keep);
   const put = (path: string, value: string, tags: readonly string[] = []) =>

@@ -40,7 +40,7 @@ export async function readInheritance(
     throw requestFailure({ kind: "request-invalid", errors: [{ field: "inherit", reason }] });
   }
   const baseFolder = toBasePath(inheritance, folder) ?? inheritance.base;
-  if (!allowsFolder(actor.grant, baseFolder))
+  if (!allowsFolder(actor.grant, { scope: "secrets:read", vaultId }, baseFolder))
     throw requestFailure({ kind: "out-of-reach", path: baseFolder });
   return inheritance;
 }

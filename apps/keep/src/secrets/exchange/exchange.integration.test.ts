@@ -170,6 +170,41 @@ describe("reading many values", () => {
     });
   });
 
+  test("returns the secrets with these ids, of those in the folder", async () => {
+    const fixture = await createFixture();
+    await fixture.importFile('{"A": "1", "B": "2", "f": {"A": "3", "B": "4"}}', "format=json");
+    const ids = await idsByPath(fixture);
+    const some = `${ids["/A"]},${ids["/f/B"]}`;
+    expect(await fixture.values(`recursive=true&ids=${some}`)).toEqual({ "/A": "1", "/f/B": "4" });
+    expect(await fixture.values(`ids=${some}`)).toEqual({ "/A": "1" });
+    expect(await fixture.values(`recursive=true&names=A&ids=${some}`)).toEqual({ "/A": "1" });
+    expect(await fixture.values(`ids=${crypto.randomUUID()}`)).toEqual({});
+    const events = (await fixture.auditEvents()).filter(({ type }) => type === "values-read");
+    expect(events[1]).toMatchObject({ path: "/", secrets: [`${ids["/A"]}@1`, `${ids["/f/B"]}@1`] });
+    expect(events.at(-1)).toMatchObject({ path: "/", secrets: [] });
+  });
+
+  test("the tag of a response is of its ids, too", async () => {
+    const fixture = await createFixture();
+    await fixture.importFile("A=1\nB=2", "format=dotenv");
+    const ids = await idsByPath(fixture);
+    const tag = (await fixture.request(`values?ids=${ids["/A"]}`)).headers.get("etag") ?? "";
+    const read = (id = "") => fixture.request(`values?ids=${id}`, { headers: { "if-none-match": tag } });
+    expect((await read(ids["/A"])).status).toBe(304);
+    expect((await read(ids["/B"])).status).toBe(200);
+  });
+
+  test("accepts 100 ids, and rejects more, other text, and ids with inherit", async () => {
+    const fixture = await createFixture();
+    expect((await fixture.request(`values?ids=${someIds(100)}`)).status).toBe(200);
+    for (const query of [someIds(101), "A", `${someIds(1)},`, `${someIds(1)}&inherit=true`]) {
+      expect(await fixture.problem(`values?ids=${query}`)).toMatchObject({
+        status: 422,
+        errors: [{ place: "ids", reason: expect.stringMatching(/^must be/u) }],
+      });
+    }
+  });
+
   test("a null character in a name is rejected, not an internal error", async () => {
     const fixture = await createFixture();
     for (const name of ["%00", "A,%00B", "%1F"]) {
@@ -222,6 +257,10 @@ describe("reading many values", () => {
     });
     expect(await fixture.values("recursive=true", token)).toEqual({ "/app/A": "1" });
     expect(await fixture.problem("values?path=/other", { token })).toMatchObject({ status: 403 });
+    const ids = Object.values(await idsByPath(fixture)).join(",");
+    expect(await fixture.values(`recursive=true&ids=${ids}`)).toEqual({ "/app/A": "1", "/other/B": "2" });
+    expect(await fixture.values(`recursive=true&ids=${ids}`, token)).toEqual({ "/app/A": "1" });
+    expect((await fixture.auditEvents()).at(-1)).toMatchObject({ secrets: [expect.any(String)] });
   });
 
   test("rejects more than 4 MiB and says how to narrow the selection", async () => {
@@ -260,3 +299,14 @@ describe("an export", () => {
     });
   });
 });
+
+async function idsByPath(fixture: VaultFixture): Promise<Readonly<Record<string, string>>> {
+  const response = await fixture.request("values?recursive=true");
+  // The response schema.
+  const { items } = (await response.json()) as { items: { id: string; path: string }[] };
+  return Object.fromEntries(items.map(({ id, path }) => [path, id]));
+}
+
+function someIds(count: number): string {
+  return Array.from({ length: count }, () => crypto.randomUUID()).join(",");
+}

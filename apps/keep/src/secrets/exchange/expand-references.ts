@@ -1,11 +1,13 @@
 import type { Actor } from "../../authorization/actor.ts";
-import { allowsPath, allowsVault } from "../../authorization/grant.ts";
+import { allowsPath } from "../../authorization/grant.ts";
 import { type Inheritance, toBasePath } from "../environments/inherited-folders.ts";
 import { readValueByPath } from "../queries.ts";
 import { type DecryptedValue, decryptVersions, type ReadDependencies } from "../read-value.ts";
 import { parseSecretPath, type SecretPath } from "../secret-path.ts";
 import { decodeUtf8 } from "./file-entries.ts";
 import { createExpander, type ReferenceTarget } from "./references.ts";
+
+const scope = "secrets:read" as const;
 
 type ExpandedValues<Value> = {
   readonly vaultId: string;
@@ -77,7 +79,8 @@ async function readOrInherit(
   if (own !== undefined || inheritance === undefined) return own;
   const path = toBasePath(inheritance, target.path);
   // An own value that the actor may not read must not look like an inherited one.
-  if (path === undefined || !allowsPath(actor.grant, target.path)) return undefined;
+  if (path === undefined || !allowsPath(actor.grant, { scope, vaultId: target.vaultId }, target.path))
+    return undefined;
   return readReferenced(actor, { ...target, path }, dependencies);
 }
 
@@ -89,9 +92,7 @@ async function readReferenced(
 ): Promise<DecryptedValue | undefined> {
   const vaultRef = { accountId: actor.accountId, vaultId };
   const parsed = parsePath(path);
-  if (parsed === undefined || !allowsVault(actor.grant, vaultId) || !allowsPath(actor.grant, parsed.path)) {
-    return undefined;
-  }
+  if (parsed === undefined || !allowsPath(actor.grant, { scope, vaultId }, parsed.path)) return undefined;
   const read = async () => {
     const row = await readValueByPath(dependencies.database, vaultRef, parsed);
     return row === undefined ? [] : [row];

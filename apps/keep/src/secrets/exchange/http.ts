@@ -18,6 +18,7 @@ import type {
 import type { Static } from "typebox";
 import { readChange, readVaultRef } from "../../access/read-change.ts";
 import type { KeepDependencies } from "../../dependencies.ts";
+import { requestFailure } from "../../failures.ts";
 import { readPreconditions } from "../../preconditions.ts";
 import type { KeepRequest, QueryRequest } from "../../route-row.ts";
 import { readInheritance } from "../environments/read-inheritance.ts";
@@ -31,9 +32,15 @@ export async function handleReadValues(
   request: QueryRequest<typeof valuesQuery>,
   dependencies: KeepDependencies,
 ): Promise<HttpResponse> {
-  const plain = readSelection(request);
+  const { inherit, ids } = request.query;
+  if (inherit === "true" && ids !== undefined) {
+    // Without an environment's other secrets, it is unknown which of the base's values they replace.
+    const reason = "must be absent with inherit";
+    throw requestFailure({ kind: "request-invalid", errors: [{ field: "ids", reason }] });
+  }
+  const plain = { ...readSelection(request), ids: ids?.split(",") ?? null };
   const inheritance =
-    request.query.inherit === "true" ? await readInheritance(request.actor, plain, dependencies) : undefined;
+    inherit === "true" ? await readInheritance(request.actor, plain, dependencies) : undefined;
   const selection = { ...plain, inheritance };
   const { noneMatch } = readPreconditions(request.headers);
   const { revision, tag } = await readSelectionState(request.actor, selection, dependencies);
@@ -97,6 +104,7 @@ function readSelection(request: KeepRequest<unknown, SelectionQuery>): Selection
     folder: parseFolder(path),
     recursive: recursive === "true",
     names: names?.split(",") ?? null,
+    ids: null,
     isExpanded: expand === "references",
   };
 }

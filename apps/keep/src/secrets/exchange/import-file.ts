@@ -1,8 +1,8 @@
 import type { Actor } from "../../authorization/actor.ts";
-import { assertPathAllowed } from "../../authorization/grant.ts";
+import { allowsPath, assertPathAllowed } from "../../authorization/grant.ts";
 import { assertPreconditions } from "../../preconditions.ts";
 import type { ChangeDependencies, ChangeRequest } from "../../vaults/change-queue.ts";
-import type { VaultChange } from "../../vaults/open-changes.ts";
+import { asRehearsal, type VaultChange } from "../../vaults/open-changes.ts";
 import { changeSecrets } from "../change-secret.ts";
 import { mapConcurrently } from "../map-concurrently.ts";
 import { findSecretMetadata, readValueById } from "../queries.ts";
@@ -57,7 +57,8 @@ export async function importFile(
         revision: change.vault.revision - 1,
         isRequired: change.vault.demands_preconditions && !file.isDryRun,
       });
-      const imported = await applyPlan(change, { plan, file, actor, dependencies });
+      const target = file.isDryRun ? asRehearsal(change) : change;
+      const imported = await applyPlan(target, { plan, file, actor, dependencies });
       if (file.isDryRun) {
         dryRun = imported;
         throw rollback;
@@ -96,7 +97,7 @@ function createPlan(
   for (const entry of entries) {
     const field = `content.${pathOf(entry.segments)}`.slice(0, 1024);
     const path = parseSecretPath(pathOf(entry.segments), field);
-    assertPathAllowed(actor.grant, path.path);
+    assertPathAllowed(actor.grant, { scope: "secrets:write", vaultId }, path.path);
     assertReferencesAllowed(actor, vaultId, { value: entry.bytes, type: entry.type });
     assertValidValue(entry.bytes, entry.type, field);
     // Different in the file, but the same in Unicode's composed form.
@@ -155,7 +156,7 @@ type EntryDecision = {
   readonly compared?: string;
 };
 
-/** Without `secrets:read` every existing secret counts as changed, so that the report does not reveal equal values. */
+/** Without the right to read it, every existing secret counts as changed, so that the report does not reveal equal values. */
 async function decide(
   { transaction, vaultRef, head }: VaultChange,
   { path, entry }: PlannedEntry,
@@ -167,7 +168,8 @@ async function decide(
   if (file.mode === "create") return { action: "skipped" };
   // A .env file has no types, so its text may equal the text of a json secret.
   const isSameType = existing.type === entry.type || (file.format === "dotenv" && existing.type === "json");
-  if (!actor.grant.scopes.has("secrets:read") || !isSameType || existing.size !== entry.bytes.length) {
+  const mayRead = allowsPath(actor.grant, { scope: "secrets:read", vaultId: vaultRef.vaultId }, path.path);
+  if (!mayRead || !isSameType || existing.size !== entry.bytes.length) {
     return { action: "changed" };
   }
   const read = async () => {

@@ -110,3 +110,14 @@ test("of a name that is repeated very often the last value counts, and the repor
   expect([response.status, text.length < 2000]).toEqual([200, true]);
   expect((await keep.json("GET", "/values/by-path/A"))[1].value).toBe("2");
 });
+
+test("an export with names has only these secrets of the folder", async () => {
+  await using keep = await openVault(shared);
+  await importText(keep, "A=1\nB=2\nC=3\n", { query: "?path=/app" });
+  const exportText = async (query: string) => {
+    const response = await keep.request("GET", `/export?${query}`, { headers: { accept: "text/plain" } });
+    return [response.status, response.status === 200 ? await response.text() : ""];
+  };
+  expect(await exportText("path=/app&names=A,C,MISSING")).toEqual([200, "A=1\nC=3\n"]);
+  expect((await exportText("path=/app&names="))[0]).toBe(422);
+});

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Actor } from "../../authorization/actor.ts";
-import { allowsFolder, allowsPath } from "../../authorization/grant.ts";
+import { allowsFolder, allowsPath, pathListsOf, vaultsOf } from "../../authorization/grant.ts";
 import { pathPrefixes } from "../../authorization/path-patterns.ts";
 import { scanPage } from "../../cursor.ts";
 import type { Database } from "../../database/open-database.ts";
@@ -23,6 +23,8 @@ export type Selection = {
   readonly recursive: boolean;
   /** Null selects every name. */
   readonly names: readonly string[] | null;
+  /** Null selects every id. */
+  readonly ids: readonly string[] | null;
   readonly isExpanded: boolean;
   /** Of the folder, when secrets that it does not have itself are read from the base. */
   readonly inheritance?: Inheritance | undefined;
@@ -34,25 +36,29 @@ export type SelectedValue = DecryptedValue & { readonly from?: string };
 /** The state of a selection for one caller. An unchanged tag means that the values are unchanged. */
 export type SelectionState = { readonly revision: number; readonly tag: string };
 
+const scope = "secrets:read" as const;
 const maxItems = 1000;
 const maxBytes = 4 * 1024 * 1024;
 
 /** Decrypts and records nothing. */
 export async function readSelectionState(
   actor: Actor,
-  { vaultId, folder, recursive, names, isExpanded, inheritance }: Selection,
+  { vaultId, folder, recursive, names, ids, isExpanded, inheritance }: Selection,
   { database }: { readonly database: Pick<Database, "queryInAccount"> },
 ): Promise<SelectionState> {
   const vault = await readVault(database, { accountId: actor.accountId, vaultId });
   if (vault === undefined) throw requestFailure({ kind: "not-found" });
-  const { vaultIds, paths = null } = actor.grant;
-  if (!allowsFolder(actor.grant, folder)) throw requestFailure({ kind: "out-of-reach", path: folder });
+  const reach = { scope, vaultId };
+  if (!allowsFolder(actor.grant, reach, folder)) throw requestFailure({ kind: "out-of-reach", path: folder });
   // Expanded values also depend on the other vaults that the caller may read.
+  const vaultIds = vaultsOf(actor.grant, scope);
   const others = isExpanded
     ? await listVaultRevisions(database, actor.accountId, vaultIds === undefined ? null : [...vaultIds])
     : null;
+  const othersPaths = others?.map(({ id }) => pathListsOf(actor.grant, { scope, vaultId: id }));
+  const paths = pathListsOf(actor.grant, reach);
   const policy = createHash("sha256").update(
-    JSON.stringify([paths, folder, recursive, names, others, inheritance]),
+    JSON.stringify([paths, folder, recursive, names, ids, others, othersPaths, inheritance]),
   );
   return { revision: vault.revision, tag: `v${vault.revision}-${policy.digest("base64url").slice(0, 22)}` };
 }
@@ -91,22 +97,23 @@ type SelectedFolder = {
   read(): Promise<readonly ValueRow[]>;
 };
 
-type FolderSelection = Pick<Selection, "vaultId" | "folder" | "recursive" | "names">;
+type FolderSelection = Pick<Selection, "vaultId" | "folder" | "recursive" | "names" | "ids">;
 
 async function selectFolder(
   actor: Actor,
-  { vaultId, folder, recursive, names }: FolderSelection,
+  { vaultId, folder, recursive, names, ids: chosen }: FolderSelection,
   { database }: Pick<ReadDependencies, "database">,
 ): Promise<SelectedFolder> {
   const vaultRef = { accountId: actor.accountId, vaultId };
-  const search = { folder, recursive, names, prefixes: pathPrefixes(actor.grant.paths) };
-  const isAllowed = pathFilter(actor.grant);
+  const reach = { scope, vaultId };
+  const search = { folder, recursive, names, prefixes: pathPrefixes(pathListsOf(actor.grant, reach).at(0)) };
+  const isAllowed = pathFilter(actor.grant, reach);
   const { page: sizes, next } = await scanPage<ValueSize>({
     limit: maxItems,
     isAllowed,
     after: null,
     read: (after, limit) =>
-      listValueSizes(database, vaultRef, { ...search, limit, after: toPathCursor(after) }),
+      listValueSizes(database, vaultRef, { ...search, ids: chosen, limit, after: toPathCursor(after) }),
     cursorOf: pathCursorOf,
   });
   if (next !== undefined) throw tooManySecrets();
@@ -138,7 +145,7 @@ async function selectInherited(
   const ownPaths = new Set(own.sizes.map((size) => joinPath(size.folder, size.name)));
   const inherited = found.sizes.filter((size) => {
     const path = toEnvironmentPath(inheritance, joinPath(size.folder, size.name));
-    return !ownPaths.has(path) && allowsPath(actor.grant, path);
+    return !ownPaths.has(path) && allowsPath(actor.grant, { scope, vaultId: selection.vaultId }, path);
   });
   const ids = new Set(inherited.map(({ id }) => id));
   return { sizes: inherited, read: async () => (await found.read()).filter(({ id }) => ids.has(id)) };

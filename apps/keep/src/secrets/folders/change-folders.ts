@@ -31,7 +31,7 @@ export function createFolder(
   path: string,
   dependencies: ChangeDependencies,
 ): Promise<IdempotentResult<CreatedFolder>> {
-  assertFolderAllowed(request.actor.grant, path);
+  assertFolderAllowed(request.actor.grant, { scope: "secrets:write", vaultId: request.vaultId }, path);
   return changeSecrets(request, dependencies, async (change) => {
     const { transaction, vaultRef, vault } = change;
     const existing = await findFolder(transaction, vaultRef, path);
@@ -54,7 +54,7 @@ export function deleteFolder(
   { path, recursive }: { readonly path: string; readonly recursive: boolean },
   dependencies: ChangeDependencies,
 ): Promise<IdempotentResult<FolderOutcome>> {
-  assertFolderAllowed(request.actor.grant, path);
+  assertFolderAllowed(request.actor.grant, { scope: "secrets:delete", vaultId: request.vaultId }, path);
   assertNotRoot(path);
   return changeSecrets(request, dependencies, async (change) => {
     assertPreconditions(preconditions, vaultPreconditionTarget(change));
@@ -76,7 +76,8 @@ export function moveFolder(
   { from, to }: { readonly from: string; readonly to: string },
   dependencies: ChangeDependencies,
 ): Promise<IdempotentResult<FolderOutcome>> {
-  for (const folder of [from, to]) assertFolderAllowed(request.actor.grant, folder);
+  const reach = { scope: "secrets:write", vaultId: request.vaultId } as const;
+  for (const folder of [from, to]) assertFolderAllowed(request.actor.grant, reach, folder);
   assertNotRoot(from);
   if (isInFolder(from, to)) {
     throw requestFailure({ kind: "conflict", reason: "A folder cannot be moved into itself" });

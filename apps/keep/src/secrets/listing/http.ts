@@ -5,24 +5,40 @@
  * Imported by `routes.ts`.
  */
 import { type HttpResponse, jsonResponse } from "@hearth-and-keep/http-service";
-import type { folderListQuery, pageQuery, secretListQuery } from "@hearth-and-keep/vault-contract";
+import type {
+  folderListQuery,
+  pageQuery,
+  SecretSort,
+  secretListQuery,
+} from "@hearth-and-keep/vault-contract";
+import type { Static } from "typebox";
 import { readId, readVaultRef } from "../../access/read-change.ts";
-import { allowsFolder, allowsPath } from "../../authorization/grant.ts";
+import { allowsFolder, allowsPath, pathListsOf } from "../../authorization/grant.ts";
 import { pathPrefixes } from "../../authorization/path-patterns.ts";
-import { decodeCursor, scanPage, toPage } from "../../cursor.ts";
+import { decodeCursor, type Page, type Scan, scanPage, toPage } from "../../cursor.ts";
 import type { KeepDependencies } from "../../dependencies.ts";
 import { requestFailure } from "../../failures.ts";
 import { isId } from "../../generate-id.ts";
+import type { VaultRef } from "../../keys/vault-keys.ts";
 import type { QueryRequest } from "../../route-row.ts";
 import { readVault } from "../../vaults/queries.ts";
-import { pathCursorOf, pathFilter, toPathCursor } from "../allowed-paths.ts";
+import { pathFilter } from "../allowed-paths.ts";
 import { describeSecret } from "../describe-secret.ts";
 import { listFolders } from "../folders/queries.ts";
-import { findSecretMetadata, listDeletedSecrets, listSecrets } from "../queries.ts";
+import { findSecretMetadata, type SecretMetadataRow } from "../queries.ts";
 import { joinPath, parseFolder } from "../secret-path.ts";
 import { listVersions, type VersionRow } from "../versions/queries.ts";
+import {
+  type ListCursor,
+  type ListedSecret,
+  listDeletedSecrets,
+  listSecrets,
+  orderOf,
+  type SecretSearch,
+} from "./queries.ts";
 
 const maxItems = 200;
+const scope = "secrets:list" as const;
 
 export async function handleListSecrets(
   request: QueryRequest<typeof secretListQuery>,
@@ -30,33 +46,78 @@ export async function handleListSecrets(
 ): Promise<HttpResponse> {
   const { actor, query } = request;
   const vaultRef = readVaultRef(request);
-  const limit = readLimit(query.limit);
+  const reach = { scope, vaultId: vaultRef.vaultId };
   const search = {
     folder: parseFolder(query.path ?? "/"),
     recursive: query.recursive === "true",
     text: query.q ?? null,
     tag: query.tag ?? null,
-    prefixes: pathPrefixes(actor.grant.paths),
+    prefixes: pathPrefixes(pathListsOf(actor.grant, reach).at(0)),
   };
-  const isDeleted = query.state === "deleted";
-  const after = decodeCursor(query.cursor, (values) =>
-    isDeleted ? values.length === 1 && values.every(isId) : values.length === 2,
-  );
-  const [vault, { page, next }] = await Promise.all([
+  const page = { limit: readLimit(query.limit), isAllowed: pathFilter(actor.grant, reach) };
+  const [vault, { page: rows, next }] = await Promise.all([
     readVault(database, vaultRef),
-    scanPage({
-      limit,
-      after,
-      isAllowed: pathFilter(actor.grant),
-      read: (position, rows) =>
-        isDeleted
-          ? listDeletedSecrets(database, vaultRef, { ...search, limit: rows, after: position?.[0] ?? null })
-          : listSecrets(database, vaultRef, { ...search, limit: rows, after: toPathCursor(position) }),
-      cursorOf: (row) => (isDeleted ? [row.id] : pathCursorOf(row)),
-    }),
+    query.state === "deleted"
+      ? scanDeleted({ database, vaultRef, search, page }, query)
+      : scanSecrets({ database, vaultRef, search, page }, query),
   ]);
   if (vault === undefined) throw requestFailure({ kind: "not-found" });
-  return jsonResponse({ items: page.map(describeSecret), next_cursor: next });
+  return jsonResponse({ items: rows.map(describeSecret), next_cursor: next });
+}
+
+type ListScan = {
+  readonly database: KeepDependencies["database"];
+  readonly vaultRef: VaultRef;
+  readonly search: Omit<SecretSearch, "limit">;
+  readonly page: Pick<Scan<SecretMetadataRow>, "limit" | "isAllowed">;
+};
+
+type ListQuery = Pick<Static<typeof secretListQuery>, "cursor" | "sort">;
+
+async function scanDeleted(
+  { database, vaultRef, search, page }: ListScan,
+  { cursor, sort }: ListQuery,
+): Promise<Page<SecretMetadataRow>> {
+  if (sort !== undefined) {
+    const reason = "must be absent in a list of deleted secrets";
+    throw requestFailure({ kind: "request-invalid", errors: [{ field: "sort", reason }] });
+  }
+  return scanPage<SecretMetadataRow>({
+    ...page,
+    after: decodeCursor(cursor, (values) => values.length === 1 && values.every(isId)),
+    read: (position, limit) =>
+      listDeletedSecrets(database, vaultRef, { ...search, limit, after: position?.[0] ?? null }),
+    cursorOf: ({ id }) => [id],
+  });
+}
+
+async function scanSecrets(
+  { database, vaultRef, search, page }: ListScan,
+  { cursor, sort = "name" }: ListQuery,
+): Promise<Page<SecretMetadataRow>> {
+  return scanPage<ListedSecret>({
+    ...page,
+    after: decodeCursor(cursor, (values) => isListCursor(values, sort)),
+    read: (position, limit) =>
+      listSecrets(database, vaultRef, { ...search, limit, sort, after: toListCursor(position) }),
+    cursorOf: ({ sort_key, id, name }) => [sort_key, orderOf(sort) === "name" ? name : id, ...ofSort(sort)],
+  });
+}
+
+/** Names the order, so that a cursor is not taken for one of another order. */
+function ofSort(sort: SecretSort): readonly string[] {
+  return sort === "name" ? [] : [sort];
+}
+
+function isListCursor(values: readonly string[], sort: SecretSort): boolean {
+  const [key = "", rest = "", ...order] = values;
+  const isKey = orderOf(sort) === "name" || (/^\d{1,17}$/u.test(key) && isId(rest));
+  return values.length >= 2 && isKey && order.join() === ofSort(sort).join();
+}
+
+function toListCursor(values: readonly string[] | null): ListCursor | null {
+  const [key, rest] = values ?? [];
+  return key === undefined || rest === undefined ? null : [key, rest];
 }
 
 export async function handleListFolders(
@@ -75,8 +136,9 @@ export async function handleListFolders(
   ]);
   if (vault === undefined) throw requestFailure({ kind: "not-found" });
   const { page, next } = toPage(rows, limit, ({ path }) => [path]);
+  const reach = { scope, vaultId: vaultRef.vaultId };
   const items = page
-    .filter(({ path }) => allowsFolder(actor.grant, path))
+    .filter(({ path }) => allowsFolder(actor.grant, reach, path))
     .map(({ path, created_at }) => ({ path, created_at: created_at.toISOString() }));
   return jsonResponse({ items, next_cursor: next });
 }
@@ -98,9 +160,9 @@ export async function handleListVersions(
       { before: before === undefined ? null : Number(before), limit: limit + 1 },
     ),
   ]);
-  if (secret === undefined || !allowsPath(request.actor.grant, joinPath(secret.folder, secret.name))) {
+  const reach = { scope, vaultId: vaultRef.vaultId };
+  if (secret === undefined || !allowsPath(request.actor.grant, reach, joinPath(secret.folder, secret.name)))
     throw requestFailure({ kind: "not-found" });
-  }
   const { page, next } = toPage(rows, limit, ({ version }) => [String(version)]);
   return jsonResponse({ items: page.map(describeVersion), next_cursor: next });
 }

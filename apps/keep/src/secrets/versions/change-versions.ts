@@ -1,3 +1,4 @@
+import type { Reach } from "../../authorization/grant.ts";
 import { requestFailure } from "../../failures.ts";
 import type { IdempotentResult } from "../../idempotency/run-idempotent.ts";
 import { assertPreconditions } from "../../preconditions.ts";
@@ -5,15 +6,22 @@ import type { ChangeDependencies, ChangeRequest } from "../../vaults/change-queu
 import type { VaultChange } from "../../vaults/open-changes.ts";
 import { changeSecrets, loadSecret } from "../change-secret.ts";
 import { describeSecret, type SecretMetadata } from "../describe-secret.ts";
-import type { SecretForUpdate } from "../queries.ts";
+import type { SecretForUpdate, SecretType } from "../queries.ts";
 import { SecretIntegrityError } from "../secret-mac.ts";
 import { joinPath } from "../secret-path.ts";
-import { addVersion, assertRelativeReferencesAllowed } from "../write-secret.ts";
+import {
+  addVersion,
+  assertInheritedReferencesAllowed,
+  assertReferencesAllowed,
+  assertRelativeReferencesAllowed,
+} from "../write-secret.ts";
 import { decryptVersion } from "./decrypt-version.ts";
 import { destroyVersionInChange } from "./destroy-version.ts";
 import { type EncryptedVersion, findVersion } from "./queries.ts";
 
 export type VersionRef = { readonly id: string; readonly version: number };
+
+type VersionUse = Pick<ChangeRequest, "actor" | "preconditions"> & { readonly scope: Reach["scope"] };
 
 /** Adds a new version with the value of an older one; the versions in between stay. */
 export function restoreVersion(
@@ -22,11 +30,10 @@ export function restoreVersion(
   dependencies: ChangeDependencies,
 ): Promise<IdempotentResult<SecretMetadata>> {
   return changeSecrets(request, dependencies, async (change) => {
-    const { before, row } = await loadVersion(change, request, { id, version });
+    const use = { ...request, scope: "secrets:write" } as const;
+    const { before, row } = await loadVersion(change, use, { id, version });
     const { value, type } = await decryptVersion(change, before, row);
-    // Its references may have meant other secrets when it was written, in another folder.
-    const { folder } = before;
-    assertRelativeReferencesAllowed(change.vault, request.actor.grant, { folder, value, type });
+    assertMayRefer(change, request, { folder: before.folder, value, type });
     const stored = await addVersion(change, { before, secret: { value, type } });
     value.fill(0);
     change.record(
@@ -35,11 +42,32 @@ export function restoreVersion(
         secret: id,
         path: joinPath(before.folder, before.name),
         version: stored.current_version,
+        from: version,
       },
       { id, revision: stored.revision },
     );
     return describeSecret(stored);
   });
+}
+
+type RestoredValue = {
+  readonly folder: string;
+  readonly value: Buffer;
+  readonly type: SecretType;
+};
+
+/**
+ * As for a new value: somebody else may have written it, with references that whoever restores it may not write. Relative
+ * ones may have meant other secrets, in another folder.
+ */
+function assertMayRefer(
+  { vault }: VaultChange,
+  { actor, vaultId }: Pick<ChangeRequest, "actor" | "vaultId">,
+  restored: RestoredValue,
+): void {
+  assertReferencesAllowed(actor, vaultId, restored);
+  assertRelativeReferencesAllowed(vault, actor.grant, restored);
+  assertInheritedReferencesAllowed(vault, actor.grant, restored);
 }
 
 /** Deletes the value permanently; the version stays in the list as destroyed. */
@@ -49,7 +77,8 @@ export async function destroyOldVersion(
   dependencies: ChangeDependencies,
 ): Promise<void> {
   await changeSecrets(request, dependencies, async (change) => {
-    const { before, row } = await loadVersion(change, request, { id, version });
+    const use = { ...request, scope: "secrets:destroy" } as const;
+    const { before, row } = await loadVersion(change, use, { id, version });
     if (version === before.current_version) {
       throw requestFailure({
         kind: "conflict",
@@ -63,10 +92,10 @@ export async function destroyOldVersion(
 
 async function loadVersion(
   change: VaultChange,
-  { actor, preconditions }: Pick<ChangeRequest, "actor" | "preconditions">,
+  { actor, scope, preconditions }: VersionUse,
   { id, version }: VersionRef,
 ): Promise<{ readonly before: SecretForUpdate; readonly row: EncryptedVersion }> {
-  const before = await loadSecret(change, { id }, { actor, state: "live" });
+  const before = await loadSecret(change, { id }, { actor, scope, state: "live" });
   if (version > before.current_version || before.destroyed_versions.includes(version)) {
     throw requestFailure({ kind: "not-found" });
   }

@@ -1,4 +1,5 @@
 import type { VaultChange } from "../../vaults/open-changes.ts";
+import { assertChangeable } from "../approvals/protection.ts";
 import { updateSecret } from "../change-secret.ts";
 import type { SecretRow } from "../queries.ts";
 import { SecretIntegrityError } from "../secret-mac.ts";
@@ -12,6 +13,7 @@ export async function destroyVersionInChange(
   { version, sealed }: Pick<EncryptedVersion, "version" | "sealed">,
 ): Promise<SecretRow> {
   const { id } = before;
+  assertChangeable(change, joinPath(before.folder, before.name));
   await destroyVersion(change.transaction, { ...change.vaultRef, secretId: id }, version);
   change.usage.storedBytes -= sealed?.length ?? 0;
   const destroyed = [...before.destroyed_versions, version].toSorted((one, other) => one - other);

@@ -1,6 +1,6 @@
 /**
  * @module
- * A Keep with an issuer of workload tokens, and the claims that platforms put into them.
+ * A Keep with an issuer of workload tokens, the claims that platforms put into them, and a real Kubernetes API server.
  * Imported by the tests of this folder only.
  */
 import { setDefaultCACertificates } from "node:tls";
@@ -37,11 +37,16 @@ export type WorkloadKeep = AsyncDisposable & {
 
 const publicUrl = "https://keep.example";
 
-export async function startWorkloadKeep(): Promise<WorkloadKeep> {
+/** Other issuers on this machine that Keep may read keys from. */
+type OtherIssuers = readonly Pick<WorkloadIssuer, "host" | "certificate">[];
+
+export async function startWorkloadKeep(others: OtherIssuers = []): Promise<WorkloadKeep> {
   await using cleanup = new AsyncDisposableStack();
   const issuer = cleanup.use(await startWorkloadIssuer());
-  setDefaultCACertificates([issuer.certificate]);
-  const settings = { privateIssuers: issuer.host, publicUrl, trustedProxies: "127.0.0.1" };
+  const issuers = [issuer, ...others];
+  setDefaultCACertificates(issuers.map(({ certificate }) => certificate));
+  const privateIssuers = issuers.map(({ host }) => host).join(",");
+  const settings = { privateIssuers, publicUrl, trustedProxies: "127.0.0.1" };
   const keep = cleanup.use(await startTestKeep({ settings }));
   const addOwner = async (): Promise<Owner> => {
     const person = await keep.addPerson();
