@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { verifyAuditExport } from "@hearth-and-keep/audit-records";
 import { recordFigure } from "@hearth-and-keep/figures";
-import type { Page } from "playwright-core";
+import type { Page, Request } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { describedTypes } from "../src/screens/audit/describe-event.ts";
 import { filtersFor } from "../src/screens/audit/event-filters.ts";
@@ -46,7 +46,7 @@ afterAll(async () => {
     recordFigure({
       claim: "console 1",
       text: `audit: ${flows.join(", ")}`,
-      counted: { reached: flows.length, needed: 6 },
+      counted: { reached: flows.length, needed: 9 },
     });
 });
 
@@ -56,6 +56,17 @@ async function openLog(logId: string): Promise<void> {
   await page.goto(`${fixture.url}/audit?vault=${logId}`);
   await events().waitFor();
 }
+
+test("the names of tokens are requested once", async () => {
+  const requested: string[] = [];
+  const note = (request: Request): void => void requested.push(new URL(request.url()).pathname);
+  page.on("request", note);
+  await openLog(vault);
+  await page.getByLabel("By").locator("option", { hasText: "shop" }).waitFor({ state: "attached" });
+  page.off("request", note);
+  // The active ones and the revoked ones.
+  expect(requested.filter((path) => path === "/api/secrets/tokens")).toHaveLength(2);
+});
 
 test("a vault's log shows actor, action and address, newest first, and loads more on request", async () => {
   await openLog(vault);
@@ -87,6 +98,42 @@ test("filters show one kind of event and are part of the URL", async () => {
   await page.getByLabel("Show").selectOption("alerts");
   await events().getByText("had a request denied: GET /api/secrets/audit").waitFor();
   flows.push("filters");
+});
+
+test("the log can be narrowed to an actor, to days and to a secret, and the URL says so", async () => {
+  await openLog(vault);
+  const items = events().getByRole("listitem");
+  await page.getByLabel("By", { exact: true }).selectOption({ label: "You" });
+  await expect.poll(() => items.count(), longTimeout).toBe(2);
+  await page.reload();
+  await expect.poll(() => items.count(), longTimeout).toBe(2);
+  await page.getByLabel("Show").selectOption("changes");
+  await expect.poll(() => items.count(), longTimeout).toBe(1);
+  await page.getByLabel("Show").selectOption("all");
+  await page.getByLabel("By", { exact: true }).selectOption({ label: "shop" });
+  await expect.poll(() => items.count(), longTimeout).toBe(50);
+  await page.getByLabel("From").fill("2100-01-01");
+  await page.getByText("No matching events").waitFor();
+  await page.getByLabel("From").fill("2020-01-01");
+  await expect.poll(() => items.count(), longTimeout).toBe(50);
+  await page.getByLabel("To").fill("2020-01-02");
+  await page.getByText("No matching events").waitFor();
+  flows.push("filters by actor and day");
+});
+
+test("a secret leads to the events of it alone, from which all can be shown", async () => {
+  await page.goto(`${fixture.url}/secrets/${vault}?folder=%2Fprod`);
+  await page.getByRole("link", { name: "KEY", exact: true }).click();
+  await page.getByRole("dialog").getByRole("link", { name: "Audit log" }).click();
+  await page.getByText("Only events of /prod/KEY").waitFor();
+  const items = events().getByRole("listitem");
+  await expect.poll(() => items.count(), longTimeout).toBe(50);
+  await page.getByRole("button", { name: "Load more" }).click();
+  // Without the creation of the vault.
+  await expect.poll(() => items.count(), longTimeout).toBe(reads + 1);
+  await page.getByRole("button", { name: "All secrets" }).click();
+  await expect.poll(() => page.url()).not.toContain("secret=");
+  flows.push("events of a secret");
 });
 
 test("the charts count reads and denials per day, and screen readers get a table", async () => {
@@ -170,4 +217,21 @@ test("every event type of the server has a description and belongs to a filter",
   const filtered = [...filtersFor("account"), ...filtersFor("a vault")].flatMap(({ types }) => types);
   // The log of a deleted account cannot be viewed.
   expect(declared.filter((type) => type !== "account-deleted" && !filtered.includes(type ?? ""))).toEqual([]);
+});
+
+test("an event that read several values names them on request", async () => {
+  const token = await fixture.request<{ value: string }>(page, "/api/secrets/tokens", {
+    method: "POST",
+    body: { name: "bulk", scopes: ["secrets:read"], vault_ids: [vault] },
+  });
+  const bulk = `${fixture.url}/api/secrets/vaults/${vault}/values?path=/prod`;
+  await fetch(bulk, { headers: { authorization: `Bearer ${token.value}` } });
+  await page.goto(`${fixture.url}/audit?vault=${vault}&show=reads`);
+  const event = events().getByRole("listitem").first();
+  await event.getByText("read 1 value in /prod").waitFor();
+  await event.getByText("Show secrets").click();
+  expect(await event.getByRole("listitem").allTextContents()).toEqual(["/prod/KEY, version 1"]);
+  await event.getByRole("link", { name: "/prod/KEY" }).click();
+  await page.getByRole("dialog").getByRole("heading", { name: "KEY" }).waitFor();
+  flows.push("names of values read together");
 });

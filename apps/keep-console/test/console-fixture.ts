@@ -45,6 +45,11 @@ export type TestAccount = { readonly at: "code-hosting" | "general"; readonly ac
 export const firstAccount: TestAccount = { at: "general", account: "first@example.com" };
 export const secondAccount: TestAccount = { at: "code-hosting", account: "second" };
 
+export type FixtureOptions = BrowserOptions & {
+  /** Whether groups of the general provider fill teams; true by default. */
+  readonly fillsTeams?: boolean;
+};
+
 const program = fileURLToPath(new URL("../../keep/bin/keep.js", import.meta.url));
 const sessionProgram = fileURLToPath(
   new URL("../../keep/src/test/change-sessions-process.ts", import.meta.url),
@@ -52,13 +57,17 @@ const sessionProgram = fileURLToPath(
 const client = { id: "console", secret: "console-secret" };
 const empty = { name: "empty", prepare: () => Promise.resolve() };
 
-export async function startConsoleFixture(options: BrowserOptions = {}): Promise<ConsoleFixture> {
+export async function startConsoleFixture({
+  fillsTeams = true,
+  ...options
+}: FixtureOptions = {}): Promise<ConsoleFixture> {
   await using cleanup = new AsyncDisposableStack();
   const database = cleanup.use(await acquireDatabase(empty));
   const url = `http://localhost:${await findFreePort()}`;
   const general = cleanup.use(await startGeneral(`${url}/auth/callback/general`));
   const codeHosting = cleanup.use(await startCodeHosting(`${url}/auth/callback/code-hosting`));
   const key = execFileSync(process.execPath, [program, "generate-key"], { encoding: "utf8" }).trim();
+  const settings = settingsOf({ url, general, codeHosting, fillsTeams });
   const keep = cleanup.use(
     await startProcess({
       command: process.execPath,
@@ -72,23 +81,7 @@ export async function startConsoleFixture(options: BrowserOptions = {}): Promise
         "--metrics-port",
         "0",
       ],
-      environment: {
-        KEEP_DATABASE_URL: database.url,
-        KEEP_ENCRYPTION_KEY: key,
-        KEEP_PUBLIC_URL: url,
-        KEEP_GENERAL_NAME: "Example",
-        KEEP_GENERAL_ISSUER: general.issuer,
-        KEEP_GENERAL_CLIENT_ID: client.id,
-        KEEP_GENERAL_CLIENT_SECRET: client.secret,
-        KEEP_CODE_HOSTING_NAME: "Forge",
-        KEEP_CODE_HOSTING_URL: codeHosting.origin,
-        KEEP_CODE_HOSTING_API_URL: codeHosting.apiUrl,
-        KEEP_CODE_HOSTING_CLIENT_ID: client.id,
-        KEEP_CODE_HOSTING_CLIENT_SECRET: client.secret,
-        KEEP_READS_PER_MINUTE: "1000000",
-        KEEP_WRITES_PER_MINUTE: "1000000",
-        KEEP_AUDIT_CHECKPOINT_SECONDS: "5",
-      },
+      environment: { KEEP_DATABASE_URL: database.url, KEEP_ENCRYPTION_KEY: key, ...settings },
       isReady: (output) => output.includes("Keep is listening on"),
     }),
   );
@@ -109,6 +102,32 @@ export async function startConsoleFixture(options: BrowserOptions = {}): Promise
       signInOn(await browser.openPage(`${url}/sign-in`, contextOptions), account),
     request: (page, path, requestOptions = {}) => requestFrom(page, path, requestOptions),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+type KeepSettings = {
+  readonly url: string;
+  readonly general: { readonly issuer: string };
+  readonly codeHosting: { readonly origin: string; readonly apiUrl: string };
+  readonly fillsTeams: boolean;
+};
+
+function settingsOf({ url, general, codeHosting, fillsTeams }: KeepSettings): Record<string, string> {
+  return {
+    KEEP_PUBLIC_URL: url,
+    KEEP_GENERAL_NAME: "Example",
+    KEEP_GENERAL_ISSUER: general.issuer,
+    KEEP_GENERAL_CLIENT_ID: client.id,
+    KEEP_GENERAL_CLIENT_SECRET: client.secret,
+    ...(fillsTeams ? { KEEP_GROUPS_CLAIM: "groups" } : {}),
+    KEEP_CODE_HOSTING_NAME: "Forge",
+    KEEP_CODE_HOSTING_URL: codeHosting.origin,
+    KEEP_CODE_HOSTING_API_URL: codeHosting.apiUrl,
+    KEEP_CODE_HOSTING_CLIENT_ID: client.id,
+    KEEP_CODE_HOSTING_CLIENT_SECRET: client.secret,
+    KEEP_READS_PER_MINUTE: "1000000",
+    KEEP_WRITES_PER_MINUTE: "1000000",
+    KEEP_AUDIT_CHECKPOINT_SECONDS: "5",
   };
 }
 
@@ -138,7 +157,7 @@ function startGeneral(redirectUri: string) {
     accounts: [
       { subject: "101", email: "first@example.com", isEmailVerified: true },
       { subject: "102", email: "third@example.com", isEmailVerified: true },
-      { subject: "103", email: "fourth@example.com", isEmailVerified: true },
+      { subject: "103", email: "fourth@example.com", isEmailVerified: true, groups: ["engineers"] },
     ],
     clients: [{ ...client, redirectUris: [redirectUri] }],
   });

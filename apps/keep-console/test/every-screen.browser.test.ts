@@ -13,10 +13,15 @@ import axe from "axe-core";
 import { expect, test } from "vitest";
 import { startConsoleFixture } from "./console-fixture.ts";
 import { accountStates, signInStates, welcomeStates } from "./every-screen/account-states.ts";
+import { approvalStates } from "./every-screen/approval-states.ts";
 import { auditStates } from "./every-screen/audit-states.ts";
+import { organisationStates } from "./every-screen/organisation-states.ts";
+import { operatorStates, ruleStates } from "./every-screen/rule-states.ts";
 import { prepareScreenFixture } from "./every-screen/screen-fixture.ts";
-import { secretListStates, secretStates, vaultStates } from "./every-screen/secrets-states.ts";
+import { secretListStates, secretStates } from "./every-screen/secrets-states.ts";
+import { sharingStates } from "./every-screen/sharing-states.ts";
 import { tokenStates } from "./every-screen/token-states.ts";
+import { vaultStates } from "./every-screen/vault-states.ts";
 import { type ImageComposer, openImageComposer } from "./screenshots.ts";
 
 const states = [
@@ -27,6 +32,11 @@ const states = [
   ...tokenStates,
   ...auditStates,
   ...accountStates,
+  ...organisationStates,
+  ...sharingStates,
+  ...approvalStates,
+  ...ruleStates,
+  ...operatorStates,
   ...welcomeStates,
 ];
 const variants = chooseSize({ ci: twoVariants, show: everyVariant, nightly: everyVariant });

@@ -130,6 +130,23 @@ test("a revealed value is gone after 30 seconds, and at once when the panel clos
   expect(await findCanaries()).toEqual([]);
 });
 
+test("the values of a list are on the page only after a press, and gone after 30 seconds", async () => {
+  const [value = ""] = canaries;
+  expect(await findCanaries()).toEqual([]);
+  await page.getByRole("button", { name: "Show values" }).click();
+  await page.getByRole("button", { name: "Hide values" }).waitFor();
+  await expectSeen(value);
+  await page.clock.runFor(28_000);
+  expect(await findCanaries()).toEqual([value]);
+  await page.clock.runFor(3000);
+  await page.getByRole("button", { name: "Show values" }).waitFor();
+  expect(await findCanaries()).toEqual([]);
+  await page.getByRole("button", { name: "Show values" }).click();
+  await page.getByRole("button", { name: "Hide values" }).click();
+  await page.getByRole("button", { name: "Show values" }).waitFor();
+  expect(await findCanaries()).toEqual([]);
+});
+
 test("a copied value is never on the page", async () => {
   await page.getByRole("button", { name: "More actions for KEY" }).click();
   await page.getByRole("menuitem", { name: "Copy value" }).click();

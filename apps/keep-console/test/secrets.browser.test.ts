@@ -328,7 +328,7 @@ test("a vault is created, renamed, deleted and restored; the personal one cannot
   await page.getByRole("button", { name: "Delete vault", exact: true }).click();
   await page.getByRole("button", { name: "Vault Personal" }).waitFor();
   await choose(page, "Vault Personal", "Vault settings");
-  await page.getByText("Your personal vault cannot be deleted").waitFor();
+  await page.getByText("Your personal vault cannot be transferred or deleted").waitFor();
   expect(await page.getByRole("button", { name: "Delete vault…" }).count()).toBe(0);
   await page.keyboard.press("Escape");
   await choose(page, "Vault Personal", "Deleted vaults");

@@ -252,7 +252,7 @@ test("the console has every scope of the server, with the same implied scopes", 
   const ofConsole = scopeGroups
     .flatMap(({ scopes }) => scopes)
     .map(({ scope, implies: brings }) => [scope, brings]);
-  expect(ofServer.length).toBe(12);
+  expect(ofServer.length).toBe(14);
   expect(Object.fromEntries(ofConsole)).toEqual(Object.fromEntries(ofServer));
 });
 

@@ -15,9 +15,20 @@ export type ConfirmDialogProps = {
   readonly children: ReactNode;
 };
 
-export function ConfirmDialog({ title, action, mutation, onConfirm, onClose, children }: ConfirmDialogProps) {
+export function ConfirmDialog({ title, onClose, ...content }: ConfirmDialogProps) {
   return (
     <Dialog title={title} onClose={onClose}>
+      <ConfirmContent {...content} />
+    </Dialog>
+  );
+}
+
+export type ConfirmContentProps = Omit<ConfirmDialogProps, "title" | "onClose">;
+
+/** For a dialog that later shows something else. */
+export function ConfirmContent({ action, mutation, onConfirm, children }: ConfirmContentProps) {
+  return (
+    <>
       <div className="break-words">{children}</div>
       {mutation.error !== undefined && <ErrorNotice text={mutation.error.message} />}
       <DialogActions>
@@ -25,6 +36,6 @@ export function ConfirmDialog({ title, action, mutation, onConfirm, onClose, chi
           {action}
         </button>
       </DialogActions>
-    </Dialog>
+    </>
   );
 }

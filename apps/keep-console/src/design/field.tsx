@@ -73,13 +73,18 @@ export function TextArea({ label, hint, error, ...rest }: TextAreaProps) {
   );
 }
 
+type SelectOption = { readonly value: string; readonly label: string };
+
 export type SelectFieldProps = FieldText & {
   readonly value: string;
   readonly onChange: (value: string) => void;
-  readonly options: readonly { readonly value: string; readonly label: string }[];
+  readonly options: readonly SelectOption[];
+  /** Further options under headings. */
+  readonly groups?: readonly { readonly label: string; readonly options: readonly SelectOption[] }[];
 };
 
-export function SelectField({ label, hint, error, value, onChange, options }: SelectFieldProps) {
+export function SelectField(props: SelectFieldProps) {
+  const { label, hint, error, value, onChange, options, groups = [] } = props;
   return (
     <Field
       label={label}
@@ -87,15 +92,24 @@ export function SelectField({ label, hint, error, value, onChange, options }: Se
       error={error}
       renderControl={(attributes) => (
         <select {...attributes} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
-          {options.map((option) => (
-            <option key={option.value} value={option.value}>
-              {option.label}
-            </option>
+          <Options options={options} />
+          {groups.map((group) => (
+            <optgroup key={group.label} label={group.label}>
+              <Options options={group.options} />
+            </optgroup>
           ))}
         </select>
       )}
     />
   );
+}
+
+function Options({ options }: Pick<SelectFieldProps, "options">) {
+  return options.map(({ value, label }) => (
+    <option key={value} value={value}>
+      {label}
+    </option>
+  ));
 }
 
 export type CheckboxFieldProps = {

@@ -26,6 +26,30 @@ export const AccountIcon = () => (
     <path d="M4 21c0-4 4-6 8-6s8 2 8 6" />
   </Icon>
 );
+export const OrganisationIcon = icon(
+  "M4 21V5l8-2v18M12 9l8 2v10M3 21h18M7 9h2M7 13h2M7 17h2M15 14h2M15 17h2",
+);
+export const TeamIcon = () => (
+  <Icon>
+    <circle cx="9" cy="8" r="3" />
+    <path d="M3 20c0-4 3-6 6-6s6 2 6 6M15 5a3 3 0 0 1 0 6M17 14c3 1 4 3 4 6" />
+  </Icon>
+);
+export const RuleIcon = () => (
+  <Icon>
+    <path d="M12 3l8 3v6c0 5-4 8-8 9-4-1-8-4-8-9V6z" />
+    <path d="M9 12l2 2 4-4" />
+  </Icon>
+);
+export const OperatorIcon = () => (
+  <Icon>
+    <circle cx="9" cy="8" r="3" />
+    <path d="M3 20c0-4 3-6 6-6 1 0 2 0 3 1" />
+    <circle cx="17" cy="17" r="2" />
+    <path d="M17 13v2M17 19v2M13 17h2M19 17h2" />
+  </Icon>
+);
+export const InheritedIcon = icon("M12 4v14m-5-5l5 5 5-5");
 export const MoreIcon = icon("M5 12h.01M12 12h.01M19 12h.01");
 export const FolderIcon = icon("M3 6h6l2 3h10v10H3z");
 export const DownIcon = icon("M6 9l6 6 6-6");

@@ -52,3 +52,15 @@ export function CustomMenu({ trigger, label, className, align = "end", children 
 }
 
 export const MenuItem = Base.Item;
+
+type MenuGroupProps = { readonly label: string; readonly children: ReactNode };
+
+/** Items under a heading. */
+export function MenuGroup({ label, children }: MenuGroupProps) {
+  return (
+    <Base.Group className="menu-group">
+      <Base.GroupLabel className="menu-group-label truncate">{label}</Base.GroupLabel>
+      {children}
+    </Base.Group>
+  );
+}

@@ -21,6 +21,22 @@ type Screen = {
 /** The first match is shown. */
 const screens: readonly Screen[] = [
   { path: /^\/secrets\/tokens$/u, title: "Tokens", load: () => import("./tokens/tokens-screen.tsx") },
+  {
+    path: /^\/secrets\/trust-rules$/u,
+    title: "Trust rules",
+    load: () => import("./trust-rules/trust-rules-screen.tsx"),
+  },
+  {
+    path: /^\/organisations$/u,
+    title: "Organisations",
+    load: () => import("./organisations/organisations-screen.tsx"),
+  },
+  {
+    path: /^\/organisations\/[^/]+(?:\/(?:teams|vaults|tokens|trust-rules|audit|settings))?$/u,
+    title: "Organisation",
+    load: () => import("./organisations/organisations-screen.tsx"),
+  },
+  { path: /^\/accounts$/u, title: "Accounts", load: () => import("./accounts/accounts-screen.tsx") },
   { path: /^\/audit$/u, title: "Audit", load: () => import("./audit/audit-screen.tsx") },
   { path: /^\/account$/u, title: "Account", load: () => import("./account/account-screen.tsx") },
   { path: /^\/welcome$/u, title: "First steps", load: () => import("./welcome/welcome-screen.tsx") },

@@ -7,20 +7,49 @@
 import { Link, MainLandmark, navigate, SkipLink, useLocation } from "@hearth-and-keep/page-design";
 import type { Session } from "@hearth-and-keep/vault-contract";
 import type { ReactNode } from "react";
-import { AccountIcon, AuditIcon, DownIcon, KeepIcon, SecretsIcon, TokenIcon } from "../design/icons.tsx";
+import {
+  AccountIcon,
+  AuditIcon,
+  DownIcon,
+  KeepIcon,
+  OperatorIcon,
+  OrganisationIcon,
+  RuleIcon,
+  SecretsIcon,
+  TokenIcon,
+} from "../design/icons.tsx";
 import { CustomMenu, MenuItem } from "../design/menu.tsx";
-import { signOut } from "./session.ts";
+import { useScrollIntoView } from "../design/use-scroll-into-view.ts";
+import { isOperator, signOut } from "./session.ts";
 
-const navigationItems = [
+type NavigationItem = {
+  readonly to: string;
+  readonly label: string;
+  readonly icon: ReactNode;
+  readonly children: readonly Omit<NavigationItem, "children">[];
+};
+
+const navigationItems: readonly NavigationItem[] = [
   {
     to: "/secrets",
     label: "Secrets",
     icon: <SecretsIcon />,
-    children: [{ to: "/secrets/tokens", label: "Tokens", icon: <TokenIcon /> }],
+    children: [
+      { to: "/secrets/tokens", label: "Tokens", icon: <TokenIcon /> },
+      { to: "/secrets/trust-rules", label: "Trust rules", icon: <RuleIcon /> },
+    ],
   },
+  { to: "/organisations", label: "Organisations", icon: <OrganisationIcon />, children: [] },
   { to: "/audit", label: "Audit", icon: <AuditIcon />, children: [] },
   { to: "/account", label: "Account", icon: <AccountIcon />, children: [] },
-] as const;
+];
+
+const operatorItem: NavigationItem = {
+  to: "/accounts",
+  label: "Accounts",
+  icon: <OperatorIcon />,
+  children: [],
+};
 
 export function Frame({
   session,
@@ -32,6 +61,7 @@ export function Frame({
   readonly children: ReactNode;
 }) {
   const { path } = useLocation();
+  const items = isOperator(session) ? [...navigationItems, operatorItem] : navigationItems;
   return (
     <div className="frame">
       <SkipLink />
@@ -45,14 +75,19 @@ export function Frame({
       </header>
       <nav className="main-nav" aria-label="Main">
         <ul>
-          {navigationItems.map(({ to, label, icon, children: nested }) => (
+          {items.map(({ to, label, icon, children: nested }) => (
             <li key={to}>
-              <NavigationLink to={to} label={label} icon={icon} isCurrent={isCurrentSection(path, to)} />
+              <NavigationLink
+                to={to}
+                label={label}
+                icon={icon}
+                isCurrent={isWithin(path, to) && !nested.some((item) => isWithin(path, item.to))}
+              />
               {nested.length > 0 && (
                 <ul>
                   {nested.map((item) => (
                     <li key={item.to}>
-                      <NavigationLink {...item} isCurrent={path.startsWith(item.to)} />
+                      <NavigationLink {...item} isCurrent={isWithin(path, item.to)} />
                     </li>
                   ))}
                 </ul>
@@ -66,8 +101,8 @@ export function Frame({
   );
 }
 
-function isCurrentSection(path: string, to: string): boolean {
-  return path.startsWith(to) && !path.startsWith("/secrets/tokens");
+function isWithin(path: string, to: string): boolean {
+  return path === to || path.startsWith(`${to}/`);
 }
 
 type NavigationLinkProps = {
@@ -78,10 +113,11 @@ type NavigationLinkProps = {
 };
 
 function NavigationLink({ to, label, icon, isCurrent }: NavigationLinkProps) {
+  const text = useScrollIntoView(isCurrent);
   return (
     <Link to={to} {...(isCurrent ? { "aria-current": "page" } : {})}>
       {icon}
-      {label}
+      <span ref={text}>{label}</span>
     </Link>
   );
 }

@@ -16,11 +16,14 @@ export class ApiError extends Error {
   override readonly name = "ApiError";
   readonly status: number;
   readonly code: Problem["code"] | "unreachable";
+  /** What is wrong with parts of the request. */
+  readonly errors: NonNullable<Problem["errors"]>;
 
   constructor(status: number, problem: ProblemDetails) {
     super(formatProblem(problem));
     this.status = status;
     this.code = problem.code;
+    this.errors = problem.errors ?? [];
   }
 }
 

@@ -54,7 +54,8 @@ export function invalidate(...prefixes: readonly string[]): void {
   for (const listener of invalidationListeners) for (const prefix of prefixes) listener(prefix);
 }
 
-function onInvalidate(path: string | undefined, reload: () => void): () => void {
+/** Calls back whenever `invalidate` covers the path. Returns how to stop. */
+export function onInvalidate(path: string | undefined, reload: () => void): () => void {
   const listener = (prefix: string): void => {
     if (path?.startsWith(prefix) === true) reload();
   };

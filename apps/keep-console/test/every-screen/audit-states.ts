@@ -19,6 +19,10 @@ export const auditStates: readonly ConsoleState[] = [
   { name: "audit-account", reach: (page, fixture) => openLog(page, fixture, "account") },
   { name: "audit-denied-requests", reach: (page, fixture) => openLog(page, fixture, "account&show=alerts") },
   {
+    name: "audit-narrowed",
+    reach: (page, fixture) => openLog(page, fixture, `${fixture.vault}&actor=session&from=2020-01-01`),
+  },
+  {
     name: "audit-empty",
     reach: async (page, { keep, vault }) => {
       await page.goto(`${keep.url}/audit?vault=${vault}&show=alerts`);

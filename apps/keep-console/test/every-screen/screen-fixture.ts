@@ -7,15 +7,17 @@
 import { press, type ScreenState } from "@hearth-and-keep/test-servers";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { type ConsoleFixture, secondAccount } from "../console-fixture.ts";
+import { prepareTeamScene, type TeamScene } from "./team-scene.ts";
 
-/** An account with data, a new account, or nobody signed in. */
-export type Viewer = "owner" | "newcomer" | "visitor";
+/** An account with data, a new account, nobody signed in, a member of an organisation, or an operator. */
+export type Viewer = "owner" | "newcomer" | "visitor" | "member" | "operator";
 
 export type ScreenFixture = {
   readonly keep: ConsoleFixture;
   readonly pages: Readonly<Record<Viewer, Page>>;
   /** Contains secrets and folders. */
   readonly vault: string;
+  readonly teams: TeamScene;
 };
 
 export type ConsoleState = ScreenState<ScreenFixture> & { readonly viewer?: Viewer };
@@ -28,9 +30,12 @@ export async function prepareScreenFixture(
 ): Promise<ScreenFixture> {
   const owner = await keep.signIn(undefined, contextOptions);
   const newcomer = await keep.signIn(secondAccount, contextOptions);
+  const teams = await prepareTeamScene(keep, owner, contextOptions);
   const pages = {
     owner,
     newcomer,
+    member: teams.member,
+    operator: teams.operator,
     visitor: await keep.browser.openPage(`${keep.url}/sign-in`, contextOptions),
   };
   for (const page of Object.values(pages)) page.setDefaultTimeout(timeoutMilliseconds);
@@ -42,7 +47,7 @@ export async function prepareScreenFixture(
   await createTokens(keep, owner, vault);
   await createVault(keep, owner, "Field office");
   await createDeletedVault(keep, owner);
-  return { keep, pages, vault };
+  return { keep, pages, vault, teams };
 }
 
 export async function createVault(keep: ConsoleFixture, page: Page, name: string): Promise<string> {
@@ -132,13 +137,21 @@ export async function abortRequests(page: Page, pattern: string): Promise<void> 
 export type Replacement = { readonly from: string; readonly to: string };
 
 /** Exports of audit logs reach the page with another text, as from a server that hides what was recorded. */
-export async function tamperExports(page: Page, { from, to }: Replacement): Promise<void> {
-  await page.route("**/audit/export", async (route) => {
+export function tamperExports(page: Page, replacement: Replacement): Promise<void> {
+  return alterResponses(page, "**/audit/export", replacement);
+}
+
+/** As if the operator had not set the claim that lists groups. */
+export function hideGroups(page: Page): Promise<void> {
+  return alterResponses(page, "**/api/session", { from: ',"fills_teams":true', to: "" });
+}
+
+async function alterResponses(page: Page, pattern: string, { from, to }: Replacement): Promise<void> {
+  await page.route(pattern, async (route) => {
     // The browser adds this header after the request was intercepted; Keep requires it.
     const headers = { ...route.request().headers(), "sec-fetch-site": "same-origin" };
     const response = await route.fetch({ headers });
-    const body = (await response.text()).replace(from, to);
-    await route.fulfill({ status: response.status(), contentType: "application/x-ndjson", body });
+    await route.fulfill({ response, body: (await response.text()).replace(from, to) });
   });
 }
 

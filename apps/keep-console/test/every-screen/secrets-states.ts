@@ -4,14 +4,12 @@ import {
   abortRequests,
   type ConsoleState,
   chooseMenuItem,
-  expireSignIn,
-  refreshSignIn,
   type ScreenFixture,
   stallRequests,
   writeSecret,
 } from "./screen-fixture.ts";
 
-async function openList(page: Page, { keep, vault }: ScreenFixture, query = ""): Promise<void> {
+export async function openList(page: Page, { keep, vault }: ScreenFixture, query = ""): Promise<void> {
   await page.goto(`${keep.url}/secrets/${vault}${query}`);
   await appear(page.getByRole("row").nth(1));
 }
@@ -69,12 +67,32 @@ export const secretListStates: readonly ConsoleState[] = [
   },
   {
     name: "vault-not-found",
+    isRefused: true,
     reach: async (page, { keep }) => {
       await page.goto(`${keep.url}/secrets/00000000-0000-4000-8000-000000000000`);
       await appear(page.getByText("Vault not found"));
     },
   },
   { name: "secrets-list", reach: (page, fixture) => openList(page, fixture) },
+  { name: "secrets-sorted", reach: (page, fixture) => openList(page, fixture, "?sort=-updated") },
+  {
+    name: "secrets-values",
+    reach: async (page, fixture) => {
+      await openList(page, fixture);
+      await press(page.getByRole("button", { name: "Show values" }));
+      await appear(page.getByRole("button", { name: "Hide values" }));
+    },
+  },
+  {
+    name: "secrets-values-failed",
+    isRefused: true,
+    reach: async (page, fixture) => {
+      await abortRequests(page, "**/values?*");
+      await openList(page, fixture);
+      await press(page.getByRole("button", { name: "Show values" }));
+      await appear(page.getByText("Cannot reach Keep"));
+    },
+  },
   { name: "secrets-folder", reach: (page, fixture) => openList(page, fixture, "?folder=/prod/api") },
   {
     name: "secrets-folder-empty",
@@ -226,94 +244,4 @@ export const secretStates: readonly ConsoleState[] = [
       },
     }),
   ),
-];
-
-async function openVaultAction(page: Page, fixture: ScreenFixture, action: string): Promise<void> {
-  await openList(page, fixture);
-  await chooseMenuItem(page, "More vault actions", action);
-  await appear(page.getByRole("dialog"));
-}
-
-async function openSwitcherAction(page: Page, fixture: ScreenFixture, action: string): Promise<void> {
-  await openList(page, fixture);
-  await chooseMenuItem(page, "Vault Web shop", action);
-  await appear(page.getByRole("dialog"));
-}
-
-export const vaultStates: readonly ConsoleState[] = [
-  { name: "folder-new", reach: (page, fixture) => openVaultAction(page, fixture, "New folder") },
-  {
-    name: "folder-delete",
-    reach: async (page, fixture) => {
-      await openList(page, fixture);
-      await chooseMenuItem(page, "More actions for prod", "Delete…");
-      await appear(page.getByRole("dialog"));
-    },
-  },
-  { name: "import", reach: (page, fixture) => openVaultAction(page, fixture, "Import") },
-  {
-    name: "import-preview",
-    reach: async (page, fixture) => {
-      await openVaultAction(page, fixture, "Import");
-      await page
-        .getByLabel("Content")
-        .fill("MAIL_API_KEY=mail\nDATABASE_URL=other\nFRESH_ONE=1\nFRESH_TWO=2");
-      await press(page.getByRole("button", { name: "Preview" }));
-      await appear(page.getByText("/FRESH_TWO"));
-    },
-  },
-  {
-    name: "import-invalid",
-    isRefused: true,
-    reach: async (page, fixture) => {
-      await openVaultAction(page, fixture, "Import");
-      await page.getByLabel("Content").fill('{"broken": ');
-      await press(page.getByRole("button", { name: "Preview" }));
-      await appear(page.getByRole("alert"));
-    },
-  },
-  { name: "export", reach: (page, fixture) => openVaultAction(page, fixture, "Export") },
-  {
-    name: "export-sign-in-again",
-    isRefused: true,
-    reach: async (page, fixture) => {
-      await openVaultAction(page, fixture, "Export");
-      expireSignIn(fixture);
-      await press(page.getByRole("button", { name: "Export", exact: true }));
-      await appear(page.getByRole("button", { name: "Sign in again with Example" }));
-    },
-    leave: refreshSignIn,
-  },
-  { name: "vault-new", reach: (page, fixture) => openSwitcherAction(page, fixture, "New vault") },
-  {
-    name: "vault-settings",
-    reach: async (page, fixture) => {
-      await openSwitcherAction(page, fixture, "Vault settings");
-      await appear(page.getByLabel("Maximum versions per secret"));
-    },
-  },
-  {
-    name: "vault-delete",
-    reach: async (page, fixture) => {
-      await openSwitcherAction(page, fixture, "Vault settings");
-      await press(page.getByRole("button", { name: "Delete vault…" }));
-      await appear(page.getByRole("button", { name: "Delete vault", exact: true }));
-    },
-  },
-  {
-    name: "deleted-vaults",
-    reach: async (page, fixture) => {
-      await openSwitcherAction(page, fixture, "Deleted vaults");
-      await appear(page.getByText("Last year"));
-    },
-  },
-  {
-    name: "toast",
-    reach: async (page, fixture) => {
-      await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
-      await openList(page, fixture);
-      await chooseMenuItem(page, "More actions for STRIPE_SECRET_KEY", "Copy value");
-      await appear(page.getByText("Copied STRIPE_SECRET_KEY"));
-    },
-  },
 ];

@@ -1,9 +1,10 @@
-import { ErrorNotice, Link } from "@hearth-and-keep/page-design";
+import { Link } from "@hearth-and-keep/page-design";
 import type { Account, Session } from "@hearth-and-keep/vault-contract";
-import { type FormEvent, useState } from "react";
-import { Dialog, DialogActions } from "../../design/dialog.tsx";
-import { TextField } from "../../design/field.tsx";
-import { requiresFreshSignIn, SignInAgain } from "../../shell/sign-in-again.tsx";
+import { useState } from "react";
+import { ConfirmByName } from "../../design/confirm-by-name.tsx";
+import { Dialog } from "../../design/dialog.tsx";
+import { MutationError } from "../../shell/mutation-error.tsx";
+import { requiresFreshSignIn } from "../../shell/sign-in-again.tsx";
 import { request } from "../../vault-api/api-client.ts";
 import { useMutation } from "../../vault-api/use-mutation.ts";
 import { clearFirstStepsOffered } from "../welcome/first-visit.ts";
@@ -31,21 +32,7 @@ export function DeleteAccount({ session, account }: DeleteAccountProps) {
 type DeleteDialogProps = DeleteAccountProps & { readonly onClose: () => void };
 
 function DeleteDialog({ session, account, onClose }: DeleteDialogProps) {
-  const [typed, setTyped] = useState("");
-  const [fieldError, setFieldError] = useState<string>();
   const { isBusy, error, run } = useMutation();
-  const needsSignIn = requiresFreshSignIn(error);
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    const isMatch = typed === account.display_name;
-    setFieldError(isMatch ? undefined : `Enter ${account.display_name} exactly as shown`);
-    if (!isMatch) return;
-    void run(async () => {
-      await request("/api/account", { method: "DELETE", body: { confirm: typed } });
-      clearFirstStepsOffered();
-      window.location.assign("/sign-in");
-    });
-  };
   return (
     <Dialog title="Delete this account?" onClose={onClose}>
       <p>This takes effect immediately and cannot be undone. It deletes:</p>
@@ -54,26 +41,23 @@ function DeleteDialog({ session, account, onClose }: DeleteDialogProps) {
         To keep your secrets, <Link to="/secrets">export them first</Link>. Signing in again creates a new,
         empty account.
       </p>
-      <form className="stack" noValidate onSubmit={submit}>
-        <TextField
-          label={`Type ${account.display_name} to confirm`}
-          autoComplete="off"
-          spellCheck={false}
-          maxLength={200}
-          value={typed}
-          error={fieldError}
-          onChange={(event) => setTyped(event.currentTarget.value)}
-        />
-        {error !== undefined && !needsSignIn && <ErrorNotice text={error.message} />}
-        <DialogActions>
-          <button type="submit" className="button danger" disabled={isBusy || needsSignIn}>
-            {isBusy ? "Deleting…" : "Delete account"}
-          </button>
-        </DialogActions>
-      </form>
-      {needsSignIn && <SignInAgain session={session} purpose="delete this account" returnTo="/account" />}
+      <ConfirmByName
+        name={account.display_name}
+        action="Delete account"
+        busyAction="Deleting…"
+        isBusy={isBusy}
+        isBlocked={requiresFreshSignIn(error)}
+        onConfirm={(typed) => void run(() => deleteAccount(typed))}
+      />
+      <MutationError session={session} error={error} purpose="delete this account" />
     </Dialog>
   );
+}
+
+async function deleteAccount(confirm: string): Promise<void> {
+  await request("/api/account", { method: "DELETE", body: { confirm } });
+  clearFirstStepsOffered();
+  window.location.assign("/sign-in");
 }
 
 function DeletionSummary({ account: { holds, identities } }: { readonly account: Account }) {

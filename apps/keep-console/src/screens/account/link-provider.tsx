@@ -29,7 +29,7 @@ export function LinkProvider({ session, provider: { kind, name } }: LinkProvider
     <Dialog title={`Link ${name}`} onClose={() => navigate("/account", { replace: true })}>
       <ul className="bullets">
         <li>You choose the identity at {name}. It can then sign in to this account.</li>
-        <li>Link only identities that nobody else can sign in with.</li>
+        <li>Link only identities that no one else can sign in with.</li>
         <li>Identities that already have a Keep account cannot be linked. Accounts are never merged.</li>
         <li>You can unlink it at any time.</li>
       </ul>

@@ -1,7 +1,7 @@
 import type { Session } from "@hearth-and-keep/vault-contract";
 import { ConfirmDialog } from "../../design/confirm-dialog.tsx";
 import { useToasts } from "../../design/toasts.tsx";
-import { requiresFreshSignIn, SignInAgain } from "../../shell/sign-in-again.tsx";
+import { MutationError } from "../../shell/mutation-error.tsx";
 import { request } from "../../vault-api/api-client.ts";
 import { useMutation } from "../../vault-api/use-mutation.ts";
 import { invalidate } from "../../vault-api/use-query.ts";
@@ -17,7 +17,6 @@ export function UnlinkIdentity({ session, identity, onClose }: UnlinkIdentityPro
   const { showToast } = useToasts();
   const { isBusy, error, run } = useMutation();
   const name = providerName(session, identity.provider);
-  const needsSignIn = requiresFreshSignIn(error);
   const unlink = (): void =>
     void run(async () => {
       await request(`/api/account/identities/${identity.id}`, { method: "DELETE" });
@@ -30,7 +29,7 @@ export function UnlinkIdentity({ session, identity, onClose }: UnlinkIdentityPro
     <ConfirmDialog
       title={`Unlink ${name}?`}
       action="Unlink"
-      mutation={{ isBusy, error: needsSignIn ? undefined : error }}
+      mutation={{ isBusy, error: undefined }}
       onConfirm={unlink}
       onClose={onClose}
     >
@@ -40,7 +39,7 @@ export function UnlinkIdentity({ session, identity, onClose }: UnlinkIdentityPro
           {identity.is_current ? ", including this one" : ""}. Vaults and tokens are not affected. You can
           link it again later.
         </p>
-        {needsSignIn && <SignInAgain session={session} purpose={`unlink ${name}`} returnTo="/account" />}
+        <MutationError session={session} error={error} purpose={`unlink ${name}`} />
       </div>
     </ConfirmDialog>
   );

@@ -4,16 +4,21 @@ import { Timestamp } from "../../design/timestamp.tsx";
 import { type AuditRecord, type LogId, recordName } from "./audit-record.ts";
 import { describeEvent, type EntityNames } from "./describe-event.ts";
 import type { EventFilter } from "./event-filters.ts";
+import { type LogSearch, toParameters, wholeLog } from "./log-search.ts";
+import { ReadSecrets } from "./read-secrets.tsx";
 import { useAuditRecords } from "./use-audit-records.ts";
 
 export type AuditEventsProps = {
   readonly logId: LogId;
   readonly filter: EventFilter;
+  readonly search?: LogSearch;
   readonly names: EntityNames;
 };
 
-export function AuditEvents({ logId, filter, names }: AuditEventsProps) {
-  const { items, state, error, hasMore, loadMore } = useAuditRecords(logId, filter.types);
+/** To show something else, mount it again under another key. */
+export function AuditEvents({ logId, filter, search = wholeLog, names }: AuditEventsProps) {
+  const { items, state, error, hasMore, loadMore } = useAuditRecords({ logId, types: filter.types, search });
+  const isNarrowed = filter.types.length > 0 || Object.keys(toParameters(search)).length > 0;
   if (items.length === 0 && state === "loading") return <Loading lines={8} label="Loading events" />;
   if (items.length === 0 && error?.code === "not_found")
     return (
@@ -23,10 +28,8 @@ export function AuditEvents({ logId, filter, names }: AuditEventsProps) {
     );
   if (items.length === 0 && state === "idle" && !hasMore)
     return (
-      <EmptyState title={filter.types.length === 0 ? "No events yet" : "No matching events"}>
-        {filter.types.length === 0
-          ? "New events appear here."
-          : "Choose “All events” to see the rest of the log."}
+      <EmptyState title={isNarrowed ? "No matching events" : "No events yet"}>
+        {isNarrowed ? "Change the filters to see the rest of the log." : "New events appear here."}
       </EmptyState>
     );
   return (
@@ -34,7 +37,7 @@ export function AuditEvents({ logId, filter, names }: AuditEventsProps) {
       {items.length > 0 && (
         <ol className="card events" aria-label="Events, newest first">
           {items.map((record) => (
-            <Event key={recordName(record)} record={record} names={names} />
+            <Event key={recordName(record)} {...{ logId, record, names }} />
           ))}
         </ol>
       )}
@@ -50,7 +53,9 @@ export function AuditEvents({ logId, filter, names }: AuditEventsProps) {
   );
 }
 
-function Event({ record, names }: { readonly record: AuditRecord; readonly names: EntityNames }) {
+type EventProps = Pick<AuditEventsProps, "logId" | "names"> & { readonly record: AuditRecord };
+
+function Event({ logId, record, names }: EventProps) {
   const { actor, action, address, kind } = describeEvent(record, names);
   return (
     <li className={`event ${kind}`}>
@@ -64,6 +69,7 @@ function Event({ record, names }: { readonly record: AuditRecord; readonly names
         {address !== undefined && <span className="break-words">{address}</span>}
         <span className="record-name">{recordName(record)}</span>
       </span>
+      <ReadSecrets logId={logId} record={record} />
     </li>
   );
 }

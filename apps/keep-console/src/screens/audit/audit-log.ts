@@ -1,8 +1,18 @@
 import type { AuditPage } from "@hearth-and-keep/vault-contract";
 import { request } from "../../vault-api/api-client.ts";
 import type { AuditRecord, LogId } from "./audit-record.ts";
+import { type LogSearch, toParameters } from "./log-search.ts";
+
+const organisationPrefix = "organisation:";
+
+/** The log of an organisation itself, which only lists its events. */
+export function organisationLog(organisationId: string): LogId {
+  return `${organisationPrefix}${organisationId}`;
+}
 
 export function logPath(logId: LogId): string {
+  if (logId.startsWith(organisationPrefix))
+    return `/api/organisations/${encodeURIComponent(logId.slice(organisationPrefix.length))}/audit`;
   return logId === "account"
     ? "/api/secrets/audit"
     : `/api/secrets/vaults/${encodeURIComponent(logId)}/audit`;
@@ -18,6 +28,7 @@ export type LogPageRequest = {
   readonly logId: LogId;
   /** Empty for all types. */
   readonly types: readonly string[];
+  readonly search: LogSearch;
   readonly before: number | undefined;
   readonly signal: AbortSignal;
 };
@@ -25,12 +36,19 @@ export type LogPageRequest = {
 const pageSize = 50;
 
 /** Newest first. The API filters by one type at a time, so a filter with several types sends several requests. */
-export async function readLogPage({ logId, types, before, signal }: LogPageRequest): Promise<LogPage> {
+export async function readLogPage({
+  logId,
+  types,
+  search,
+  before,
+  signal,
+}: LogPageRequest): Promise<LogPage> {
   const requestedTypes = types.length === 0 ? [undefined] : types;
   const pages = await Promise.all(
     requestedTypes.map(async (type) => {
       const query = new URLSearchParams({
         limit: String(pageSize),
+        ...toParameters(search),
         ...(before === undefined ? {} : { before: String(before) }),
         ...(type === undefined ? {} : { type }),
       });

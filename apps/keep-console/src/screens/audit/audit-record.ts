@@ -10,5 +10,5 @@ export function recordName({ log, number }: Pick<AuditRecord, "log" | "number">)
   return log === earlierLog ? `#${number.toLocaleString("en")}` : `${log}/${number}`;
 }
 
-/** A vault id, or the account's own log. */
+/** A vault id, the account's own log, or that of an organisation (`organisationLog`). */
 export type LogId = "account" | (string & {});

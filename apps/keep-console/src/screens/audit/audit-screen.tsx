@@ -6,17 +6,18 @@
  */
 import { ErrorNotice, Loading, navigate, useLocation } from "@hearth-and-keep/page-design";
 import type { Session, Vault } from "@hearth-and-keep/vault-contract";
-import { useMemo } from "react";
 import { SelectField } from "../../design/field.tsx";
 import { DownloadIcon } from "../../design/icons.tsx";
 import { useQuery } from "../../vault-api/use-query.ts";
-import { useTokenNames } from "../../vault-api/use-token-names.ts";
 import { AuditChart } from "./audit-chart.tsx";
 import { AuditEvents } from "./audit-events.tsx";
 import { logPath } from "./audit-log.ts";
 import type { LogId } from "./audit-record.ts";
-import type { EntityNames } from "./describe-event.ts";
-import { filtersFor, findFilter } from "./event-filters.ts";
+import { findFilter } from "./event-filters.ts";
+import { hrefOfLog, parseSearch } from "./log-search.ts";
+import { SearchFields } from "./search-fields.tsx";
+import { useActorNames, useEntityNames } from "./use-entity-names.ts";
+import { type LogSource, useLogSource } from "./use-log-source.ts";
 import { useVerification, VerifyPanel } from "./verify-panel.tsx";
 
 export default function AuditScreen({ session }: { readonly session: Session }) {
@@ -42,9 +43,11 @@ type LogProps = {
 };
 
 function Log({ logId, vaults, session }: LogProps) {
-  const { query } = useLocation();
-  const filter = findFilter(logId, query.get("show"));
-  const names = useEntityNames(session, vaults);
+  const search = parseSearch(useLocation());
+  const source = useLogSource(logId, vaults);
+  const { organisationId } = source;
+  const actors = useActorNames(organisationId);
+  const names = useEntityNames({ session, vaults, organisationId, actors });
   const { verification, verify } = useVerification(logId);
   return (
     <div className="stack">
@@ -76,48 +79,29 @@ function Log({ logId, vaults, session }: LogProps) {
         <SelectField
           label="Log"
           value={logId}
-          options={logOptions(logId, vaults)}
-          onChange={(selected) => navigate(`/audit?vault=${encodeURIComponent(selected)}`, { replace: true })}
+          options={logOptions(logId, vaults, source)}
+          onChange={(selected) => navigate(hrefOfLog(selected), { replace: true })}
         />
-        <SelectField
-          label="Show"
-          value={filter.id}
-          options={filtersFor(logId).map(({ id, title }) => ({ value: id, label: title }))}
-          onChange={(selected) =>
-            navigate(`/audit?vault=${encodeURIComponent(logId)}&show=${selected}`, { replace: true })
-          }
-        />
+        <SearchFields {...{ logId, search, organisationId, actors }} />
       </div>
-      <AuditEvents key={filter.id} logId={logId} filter={filter} names={names} />
+      <AuditEvents
+        key={hrefOfLog(logId, search)}
+        logId={logId}
+        filter={findFilter(logId, search.show)}
+        search={search}
+        names={names}
+      />
     </div>
   );
 }
 
-function logOptions(logId: LogId, vaults: readonly Vault[]) {
+function logOptions(logId: LogId, vaults: readonly Vault[], { vaultName }: LogSource) {
   const isListed = logId === "account" || vaults.some(({ id }) => id === logId);
   return [
     ...vaults.map(({ id, name }) => ({ value: id, label: `Vault: ${name}` })),
     { value: "account", label: "Account" },
-    ...(isListed ? [] : [{ value: logId, label: "Unknown vault" }]),
+    ...(isListed
+      ? []
+      : [{ value: logId, label: vaultName === undefined ? "Unknown vault" : `Vault: ${vaultName}` }]),
   ];
-}
-
-function useEntityNames(session: Session, vaults: readonly Vault[]): EntityNames {
-  const tokens = useTokenNames();
-  return useMemo(() => {
-    const vaultNames = new Map(vaults.map(({ id, name }) => [id, name]));
-    const providers = new Map<string, string>(session.providers.map(({ kind, name }) => [kind, name]));
-    return {
-      // An account belongs to one person, so every session is theirs.
-      actor: (actor) => {
-        if (actor.startsWith("session:")) return "You";
-        if (actor === "server") return "The server";
-        const name = tokens.get(actor.slice("token:".length));
-        return name === undefined ? "A token" : `The token “${name}”`;
-      },
-      token: (id) => tokens.get(id),
-      vault: (id) => vaultNames.get(id),
-      provider: (kind) => providers.get(kind) ?? kind,
-    };
-  }, [session, vaults, tokens]);
 }

@@ -6,6 +6,8 @@ import { describeEvent, type EntityNames } from "./describe-event.ts";
 
 const names: EntityNames = {
   actor: (actor) => actor,
+  person: (id) => (id === "known" ? "Ada" : undefined),
+  team: (id) => (id === "known" ? "Backend" : undefined),
   token: (id) => (id === "known" ? "deploy" : undefined),
   vault: () => undefined,
   provider: (kind) => kind,
@@ -31,6 +33,39 @@ test.each([
     { type: "chain-carried-over", seq: 1234, hash: "0".repeat(64) },
     "carried over the earlier audit log with 1,234 records",
   ],
+  [
+    { type: "grant-added", by: "person:a", holder: "team:b", role: "editor", paths: ["/dev/**"] },
+    "made team b editor of /dev/**",
+  ],
+  [
+    { type: "grant-removed", by: "person:a", holder: "person:b", role: "reader" },
+    "removed person b as reader of the vault",
+  ],
+  [
+    { type: "grant-added", holder: "team:known", role: "reader" },
+    "made the team “Backend” reader of the vault",
+  ],
+  [{ type: "grant-added", holder: "person:known", role: "reader" }, "made Ada reader of the vault"],
+  [{ type: "team-member-added", team: "known", person: "known" }, "added Ada to the team “Backend”"],
+  [
+    { type: "team-member-removed", by: "server", team: "known", person: "known", group: "engineering" },
+    "removed Ada from the team “Backend” by the group “engineering”",
+  ],
+  [
+    { type: "team-group-changed", team: "known", group: "engineering", removed: 0 },
+    "set the team “Backend” to be filled by the group “engineering”",
+  ],
+  [
+    { type: "team-group-changed", team: "known", removed: 2 },
+    "stopped filling the team “Backend” from a group, which removed 2 members",
+  ],
+  [
+    { type: "team-groups-skipped", by: "server", person: "known", reason: "too-many-groups" },
+    "did not update the teams of Ada (the provider did not list the groups, because there are too many)",
+  ],
+  [{ type: "command-line-approved", machine: "laptop" }, "allowed access from the command line of laptop"],
+  [{ type: "command-line-denied", machine: "laptop" }, "denied access to the command line of laptop"],
+  [{ type: "member-removed", person: "other" }, "removed the member other"],
   [{ type: "moon-landed", by: "server" }, "unknown event: moon-landed"],
   [null, "The content of this record was erased; its position in the log is kept"],
   ["no record", "This record cannot be read; verify the log"],

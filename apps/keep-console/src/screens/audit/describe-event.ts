@@ -5,6 +5,8 @@ type EventBody = Readonly<Record<string, unknown>>;
 /** Resolves the ids in records to names. */
 export type EntityNames = {
   readonly actor: (actor: string) => string;
+  readonly person: (id: string) => string | undefined;
+  readonly team: (id: string) => string | undefined;
   readonly token: (id: string) => string | undefined;
   readonly vault: (id: string) => string | undefined;
   readonly provider: (kind: string) => string;
@@ -67,23 +69,47 @@ const tokenName = (body: EventBody, names: EntityNames): string => {
 const folderName = (body: EventBody): string =>
   text(body, "path") === "/" || text(body, "path") === "" ? "the vault" : text(body, "path");
 
+const personName = (body: EventBody, names: EntityNames): string =>
+  names.person(text(body, "person")) ?? text(body, "person");
+
+const teamName = (body: EventBody, names: EntityNames): string => {
+  const name = names.team(text(body, "team"));
+  return name === undefined ? "a team" : `the team “${name}”`;
+};
+
+const holderName = (body: EventBody, names: EntityNames): string => {
+  const [kind = "", id = ""] = text(body, "holder").split(":");
+  const name = kind === "team" ? names.team(id) : names.person(id);
+  if (name === undefined) return `${kind} ${id}`;
+  return kind === "team" ? `the team “${name}”` : name;
+};
+
+const grantName = (body: EventBody): string => {
+  const paths = body["paths"];
+  const where = Array.isArray(paths) ? paths.join(", ") : "the vault";
+  return `${text(body, "role")} of ${where}`;
+};
+
 const denialReasons = new Map([
   ["insufficient-scope", "missing scope"],
   ["out-of-reach", "path not allowed for the token"],
   ["vault-not-allowed", "vault not allowed for the token"],
   ["address-not-allowed", "address not allowed for the token"],
   ["token-expired", "expired token"],
-  ["grant-exceeded", "more permissions than the token has"],
+  ["grant-exceeded", "more permissions than the caller has"],
   ["session-required", "not available to tokens"],
   ["operator-required", "only available to operators"],
-  ["role-required", "not allowed by the role"],
+  ["role-required", "not allowed by the role or the access to the vault"],
   ["sign-in-too-old", "requires a recent sign-in"],
+  ["second-person-required", "requires another person"],
 ]);
 
 const revocationReasons = new Map([
   ["leaked", "reported as leaked"],
   ["parent-revoked", "the token or trust rule that created it ended"],
   ["account-deleted", "the account was deleted"],
+  ["member-removed", "its owner left the organisation"],
+  ["vault-transferred", "its vault was transferred to another account"],
 ]);
 
 const refusalReasons = new Map([
@@ -97,6 +123,24 @@ const pauseReasons = new Map([
   ["membership-ended", "the membership ended"],
   ["membership-unconfirmed", "the membership could not be confirmed"],
 ]);
+
+const groupReasons = new Map([
+  ["too-many-groups", "the provider did not list the groups, because there are too many"],
+  ["unreadable-groups", "the groups from the provider could not be read"],
+  ["too-many-teams", "a member can be in at most 100 teams"],
+]);
+
+const byGroup = (body: EventBody): string =>
+  text(body, "group") === "" ? "" : ` by the group “${text(body, "group")}”`;
+
+const describeGroupChange = (body: EventBody, names: EntityNames): string => {
+  const action =
+    text(body, "group") === ""
+      ? `stopped filling ${teamName(body, names)} from a group`
+      : `set ${teamName(body, names)} to be filled by the group “${text(body, "group")}”`;
+  const removed = count(body, "removed", "member");
+  return text(body, "removed") === "0" ? action : `${action}, which removed ${removed}`;
+};
 
 type DescribeAction = (body: EventBody, names: EntityNames) => string;
 
@@ -117,17 +161,41 @@ const actions = new Map<string, DescribeAction>([
   ["organisation-created", (body) => `created the organisation “${text(body, "name")}”`],
   ["organisation-renamed", (body) => `renamed the organisation to “${text(body, "name")}”`],
   ["member-added", (body) => `joined as ${text(body, "role")}`],
-  ["member-changed", (body) => `changed the role of ${text(body, "person")} to ${text(body, "role")}`],
-  ["member-removed", (body) => `removed the member ${text(body, "person")}`],
+  [
+    "member-changed",
+    (body, names) => `changed the role of ${personName(body, names)} to ${text(body, "role")}`,
+  ],
+  ["member-removed", (body, names) => `removed the member ${personName(body, names)}`],
   ["invitation-created", (body) => `created an invitation as ${text(body, "role")}`],
   ["invitation-accepted", () => "accepted an invitation"],
   ["invitation-revoked", () => "revoked an invitation"],
+  ["team-created", (body) => `created the team “${text(body, "name")}”`],
+  ["team-renamed", (body) => `renamed a team to “${text(body, "name")}”`],
+  ["team-deleted", (body) => `deleted the team “${text(body, "name")}” with its grants`],
+  ["team-group-changed", describeGroupChange],
+  [
+    "team-groups-skipped",
+    (body, names) =>
+      `did not update the teams of ${personName(body, names)} (${groupReasons.get(text(body, "reason")) ?? text(body, "reason")})`,
+  ],
+  [
+    "team-member-added",
+    (body, names) => `added ${personName(body, names)} to ${teamName(body, names)}${byGroup(body)}`,
+  ],
+  [
+    "team-member-removed",
+    (body, names) => `removed ${personName(body, names)} from ${teamName(body, names)}${byGroup(body)}`,
+  ],
+  ["grant-added", (body, names) => `made ${holderName(body, names)} ${grantName(body)}`],
+  ["grant-removed", (body, names) => `removed ${holderName(body, names)} as ${grantName(body)}`],
   [
     "sign-in-refused",
     (body) => `refused a sign-in (${refusalReasons.get(text(body, "reason")) ?? text(body, "reason")})`,
   ],
   ["signed-in", (body, { provider }) => `signed in with ${provider(text(body, "provider"))}`],
   ["session-ended", () => "signed out a session"],
+  ["command-line-approved", (body) => `allowed access from the command line of ${text(body, "machine")}`],
+  ["command-line-denied", (body) => `denied access to the command line of ${text(body, "machine")}`],
   ["identity-linked", (body, { provider }) => `linked ${provider(text(body, "provider"))}`],
   ["identity-unlinked", (body, { provider }) => `unlinked ${provider(text(body, "provider"))}`],
   ["vault-created", (body, names) => `created ${vaultName(body, names)}`],
@@ -135,6 +203,14 @@ const actions = new Map<string, DescribeAction>([
   ["vault-deleted", (body, names) => `deleted ${vaultName(body, names)}`],
   ["vault-restored", (body, names) => `restored ${vaultName(body, names)}`],
   ["vault-purged", (body, names) => `permanently deleted ${vaultName(body, names)}`],
+  [
+    "vault-transferred-out",
+    (body, names) => `transferred ${vaultName(body, names)} to the account ${text(body, "to")}`,
+  ],
+  [
+    "vault-transferred-in",
+    (body, names) => `transferred ${vaultName(body, names)} here from the account ${text(body, "from")}`,
+  ],
   ["folder-created", (body) => `created the folder ${text(body, "path")}`],
   ["folder-deleted", (body) => `deleted the folder ${text(body, "path")}`],
   ["folder-moved", (body) => `moved the folder ${text(body, "path")} to ${text(body, "to")}`],
@@ -157,6 +233,15 @@ const actions = new Map<string, DescribeAction>([
     "values-promoted",
     (body) => `promoted ${count(body, "written", "value")} from ${folderName(body)} to ${text(body, "to")}`,
   ],
+  [
+    "change-proposed",
+    (body) => `proposed a change with ${count(body, "operations", "operation")}: ${text(body, "reason")}`,
+  ],
+  ["change-approved", (body) => `approved the change that ${text(body, "proposer")} proposed`],
+  ["change-rejected", (body) => `rejected the change that ${text(body, "proposer")} proposed`],
+  ["change-withdrawn", () => "withdrew a proposed change"],
+  ["change-expired", (body) => `ended the change that ${text(body, "proposer")} proposed, which expired`],
+  ["change-read", () => "read the values of a proposed change"],
   ["token-created", (body, names) => `created ${tokenName(body, names)}`],
   [
     "token-changed",

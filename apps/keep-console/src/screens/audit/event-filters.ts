@@ -14,7 +14,7 @@ const vaultFilters: readonly EventFilter[] = [
   {
     id: "reads",
     title: "Value reads",
-    types: ["value-read", "values-read", "values-exported", "folders-compared"],
+    types: ["value-read", "values-read", "values-exported", "folders-compared", "change-read"],
   },
   {
     id: "changes",
@@ -35,6 +35,11 @@ const vaultFilters: readonly EventFilter[] = [
     ],
   },
   {
+    id: "proposals",
+    title: "Proposed changes",
+    types: ["change-proposed", "change-approved", "change-rejected", "change-withdrawn", "change-expired"],
+  },
+  {
     id: "vault",
     title: "Vault and keys",
     types: [
@@ -42,11 +47,14 @@ const vaultFilters: readonly EventFilter[] = [
       "vault-changed",
       "vault-deleted",
       "vault-restored",
+      "vault-transferred-out",
+      "vault-transferred-in",
       "data-key-rotated",
       "data-key-destroyed",
       "chain-carried-over",
     ],
   },
+  { id: "access", title: "Access", types: ["grant-added", "grant-removed"] },
   { id: "alerts", title: "Integrity failures", types: ["integrity-broken"] },
 ];
 
@@ -61,6 +69,8 @@ const accountFilters: readonly EventFilter[] = [
       "token-changed",
       "token-rotated",
       "token-revoked",
+      "command-line-approved",
+      "command-line-denied",
       "trust-rule-created",
       "trust-rule-changed",
       "trust-rule-deleted",
@@ -88,6 +98,13 @@ const accountFilters: readonly EventFilter[] = [
       "member-added",
       "member-changed",
       "member-removed",
+      "team-created",
+      "team-renamed",
+      "team-deleted",
+      "team-group-changed",
+      "team-groups-skipped",
+      "team-member-added",
+      "team-member-removed",
       "invitation-created",
       "invitation-accepted",
       "invitation-revoked",
@@ -97,7 +114,14 @@ const accountFilters: readonly EventFilter[] = [
   {
     id: "vault",
     title: "Vaults",
-    types: ["vault-created", "vault-deleted", "vault-restored", "vault-purged"],
+    types: [
+      "vault-created",
+      "vault-deleted",
+      "vault-restored",
+      "vault-purged",
+      "vault-transferred-out",
+      "vault-transferred-in",
+    ],
   },
 ];
 

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 import { type ApiError, toApiError } from "../../vault-api/api-client.ts";
-import { readLogPage } from "./audit-log.ts";
-import type { AuditRecord, LogId } from "./audit-record.ts";
+import { type LogPageRequest, readLogPage } from "./audit-log.ts";
+import type { AuditRecord } from "./audit-record.ts";
 
 export type AuditRecords = {
   readonly items: readonly AuditRecord[];
@@ -20,15 +20,19 @@ const initialRecords: LoadedRecords = {
   nextBefore: undefined,
 };
 
-/** The records of one log, newest first, page by page. To show another log, mount it again under another key. */
-export function useAuditRecords(logId: LogId, types: readonly string[]): AuditRecords {
+/** What is read of a log; the first value counts. */
+export type AuditRecordsRequest = Pick<LogPageRequest, "logId" | "types" | "search">;
+
+/** The records of one log, newest first, page by page. */
+export function useAuditRecords(given: AuditRecordsRequest): AuditRecords {
+  const [read] = useState(given);
   const [records, setRecords] = useState(initialRecords);
   const controller = useRef(new AbortController());
   const load = useCallback(
     (before: number | undefined) => {
       const { signal } = controller.current;
       setRecords((last) => ({ ...last, state: "loading", error: undefined }));
-      readLogPage({ logId, types, before, signal }).then(
+      readLogPage({ ...read, before, signal }).then(
         ({ items, nextBefore }) =>
           setRecords((last) => ({
             items: before === undefined ? items : [...last.items, ...items],
@@ -41,7 +45,7 @@ export function useAuditRecords(logId: LogId, types: readonly string[]): AuditRe
         },
       );
     },
-    [logId, types],
+    [read],
   );
   useEffect(() => {
     controller.current = new AbortController();

@@ -25,7 +25,7 @@ export function valuePath(
 
 /** The secrets of a folder, or of the whole vault when a search, a tag or Recently deleted is shown. */
 export function secretListPath(location: SecretsLocation): string | undefined {
-  const { vaultId, folder, search, tag, isDeleted } = location;
+  const { vaultId, folder, search, tag, isDeleted, sort } = location;
   if (vaultId === undefined) return undefined;
   const text = search.trim();
   const isWholeVault = text !== "" || tag !== "" || isDeleted;
@@ -35,6 +35,7 @@ export function secretListPath(location: SecretsLocation): string | undefined {
     q: text === "" ? undefined : text,
     tag: tag === "" ? undefined : tag,
     state: isDeleted ? "deleted" : undefined,
+    sort: isDeleted || sort === "name" ? undefined : sort,
   });
   return `${vaultPath(vaultId)}/secrets${query}`;
 }

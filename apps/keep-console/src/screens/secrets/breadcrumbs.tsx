@@ -2,12 +2,12 @@ import { Link } from "@hearth-and-keep/page-design";
 import { hrefOf, parentFolders, type SecretsLocation } from "./secrets-location.ts";
 
 export function Breadcrumbs({ location }: { readonly location: SecretsLocation }) {
-  const { vaultId, folder, search, tag, isDeleted } = location;
-  const root = hrefOf({ vaultId });
+  const { vaultId, folder, search, tag, isDeleted, sort } = location;
+  const root = hrefOf({ vaultId, sort });
   if (isDeleted || search.trim() !== "" || tag !== "") {
     return (
       <nav className="breadcrumbs" aria-label="Folders">
-        <Link to={folder === "/" ? root : hrefOf({ vaultId, folder })}>Back to folders</Link>
+        <Link to={folder === "/" ? root : hrefOf({ vaultId, folder, sort })}>Back to folders</Link>
         <span aria-current="page" className="break-words">
           {isDeleted ? "Recently deleted" : describeSearch(search.trim(), tag)}
         </span>
@@ -28,7 +28,7 @@ export function Breadcrumbs({ location }: { readonly location: SecretsLocation }
             {name}
           </span>
         ) : (
-          <Link key={path} to={hrefOf({ vaultId, folder: path })} className="break-words">
+          <Link key={path} to={hrefOf({ vaultId, folder: path, sort })} className="break-words">
             {name}
           </Link>
         ),

@@ -1,9 +1,11 @@
 import { navigate } from "@hearth-and-keep/page-design";
 import type { ImportReport, SecretMetadata, Session, VaultDetail } from "@hearth-and-keep/vault-contract";
+import { loadLater } from "../../design/load-later.tsx";
 import { useToasts } from "../../design/toasts.tsx";
 import { request } from "../../vault-api/api-client.ts";
 import { invalidate } from "../../vault-api/use-query.ts";
 import { vaultsPath } from "./api-paths.ts";
+import type { BulkDialog } from "./bulk-dialogs.tsx";
 import { DeletedVaults } from "./deleted-vaults.tsx";
 import { ExportDialog } from "./export-dialog.tsx";
 import { type FolderDialog, FolderDialogs } from "./folder-dialogs.tsx";
@@ -13,10 +15,13 @@ import { NewSecretDialog } from "./new-secret.tsx";
 import { type SecretDialog, SecretDialogs } from "./secret-dialogs.tsx";
 import { hrefOf, navigateTo, type SecretsLocation } from "./secrets-location.ts";
 import type { VaultContents } from "./vault-contents.ts";
-import { VaultSettings } from "./vault-settings.tsx";
+
+const BulkDialogs = loadLater(() => import("./bulk-dialogs.tsx"));
+const VaultSettings = loadLater(() => import("./vault-settings.tsx"));
 
 /** The dialog that is open; at most one at a time. */
 export type OpenDialog =
+  | BulkDialog
   | FolderDialog
   | SecretDialog
   | { readonly kind: "new-secret" | "import" | "new-vault" | "vault-settings" | "deleted-vaults" };
@@ -64,13 +69,26 @@ export function Dialogs({ session, location, vaultId, dialog, contents, onOpenDi
     case "new-vault":
       return <NewVaultDialog onClose={onClose} />;
     case "vault-settings":
-      return <VaultSettings {...{ vaultId, onClose }} onDeleted={() => navigate("/secrets")} />;
+      return <VaultSettings {...{ session, vaultId, onClose }} onDeleted={() => navigate("/secrets")} />;
     case "deleted-vaults":
       return <DeletedVaults onClose={onClose} />;
     case "move":
     case "delete":
     case "purge":
       return <SecretDialogs {...{ vaultId, dialog, onClose }} onDone={onSecretDone} />;
+    case "bulk-move":
+    case "bulk-delete":
+    case "bulk-restore":
+    case "bulk-export":
+    case "add-tag":
+    case "remove-tag":
+      return (
+        <BulkDialogs
+          {...{ session, vaultId, dialog, onClose }}
+          folder={location.folder}
+          onChanged={() => contents.refresh()}
+        />
+      );
     case "new-folder":
     case "move-folder":
     case "delete-folder":
@@ -83,7 +101,7 @@ function NewVaultDialog({ onClose }: { readonly onClose: () => void }) {
     <NameDialog
       title="New vault"
       label="Name"
-      hint="A project or a team. Tokens can be restricted to individual vaults."
+      hint="In your own account. Vaults to share are created in an organisation."
       action="Create vault"
       onClose={onClose}
       onSubmit={async (name) => {

@@ -1,7 +1,10 @@
 import { ErrorNotice, Loading } from "@hearth-and-keep/page-design";
 import type { SecretMetadata } from "@hearth-and-keep/vault-contract";
 import { type FormEvent, useEffect, useState } from "react";
-import { useMutation } from "../../vault-api/use-mutation.ts";
+import { type Mutation, useMutation } from "../../vault-api/use-mutation.ts";
+import { ProposeForm } from "../approvals/approval-dialog.tsx";
+import { type Proposal, proposeNewSecret, proposeSecretVersion } from "../approvals/proposal.ts";
+import { useApproval } from "../approvals/use-approval.ts";
 import { EditConflict } from "./edit-conflict.tsx";
 import type { FormatActor } from "./format-actor.ts";
 import {
@@ -25,33 +28,30 @@ export type EditSecretProps = {
 };
 
 /** Loads the secret, edits a draft and saves it as the next version; a concurrent change opens the conflict view. */
-export function EditSecret({ vaultId, secretId, formatActor, onSaved, onCancel }: EditSecretProps) {
-  const [stored, setStored] = useState<StoredSecret>();
-  const [draft, setDraft] = useState<SecretDraft>();
-  const [conflict, setConflict] = useState<{ readonly theirs: StoredSecret | undefined }>();
+export function EditSecret(props: EditSecretProps) {
+  const { vaultId, secretId, formatActor, onSaved, onCancel } = props;
   const { run, isBusy, error } = useMutation();
-  const load = async (): Promise<void> => {
-    const loaded = await readSecret(vaultId, secretId);
-    if (loaded === undefined) return onSaved(undefined);
-    setStored(loaded);
-    setDraft(toDraft(loaded.secret, loaded.value));
-  };
-  // Only on mount: a later change on the server must not replace the draft.
-  useEffect(() => void run(load), []);
+  const { stored, setStored, draft, setDraft } = useStoredDraft(props, run);
+  const [conflict, setConflict] = useState<{ readonly theirs: StoredSecret | undefined }>();
+  const { proposal, attempt, discard } = useApproval();
   if (stored === undefined || draft === undefined) {
     return error === undefined ? <Loading /> : <ErrorNotice text={error.message} />;
   }
-  const save = (base: StoredSecret): Promise<boolean> =>
+  const send = (base: StoredSecret | undefined): Promise<boolean> =>
     run(async () => {
+      const target = { vaultId, draft, base, path: stored.secret.path };
       try {
-        onSaved(await saveSecret({ vaultId, draft, stored: base }));
+        await attempt(
+          async () => onSaved(await saveDraft(target)),
+          () => proposeDraft(target),
+        );
       } catch (failure) {
-        if (!isPreconditionFailed(failure)) throw failure;
+        if (base === undefined || !isPreconditionFailed(failure)) throw failure;
         setConflict({ theirs: await readSecret(vaultId, secretId) });
       }
     });
-  const saveAsNew = (): Promise<boolean> =>
-    run(async () => onSaved(await createSecret(vaultId, stored.secret.path, draft)));
+  if (proposal !== undefined)
+    return <ProposeForm {...{ vaultId, proposal }} onBack={discard} onClose={onCancel} />;
   if (conflict !== undefined) {
     const { theirs } = conflict;
     return (
@@ -62,9 +62,9 @@ export function EditSecret({ vaultId, secretId, formatActor, onSaved, onCancel }
           isBusy={isBusy}
           formatActor={formatActor}
           onKeepTheirs={() => onSaved(theirs?.secret)}
-          onOverwrite={() => void (theirs === undefined ? saveAsNew() : save(theirs))}
+          onOverwrite={() => void send(theirs)}
           onKeepEditing={() => {
-            if (theirs !== undefined) setStored(theirs);
+            setStored(theirs ?? stored);
             setConflict(undefined);
           }}
         />
@@ -78,10 +78,43 @@ export function EditSecret({ vaultId, secretId, formatActor, onSaved, onCancel }
       isBusy={isBusy}
       error={error === undefined ? undefined : describeSaveError(error)}
       onChange={setDraft}
-      onSave={() => void save(stored)}
+      onSave={() => void send(stored)}
       onCancel={onCancel}
     />
   );
+}
+
+/** Loads the secret once, and keeps the draft that is based on it. */
+function useStoredDraft({ vaultId, secretId, onSaved }: EditSecretProps, run: Mutation["run"]) {
+  const [stored, setStored] = useState<StoredSecret>();
+  const [draft, setDraft] = useState<SecretDraft>();
+  const load = async (): Promise<void> => {
+    const loaded = await readSecret(vaultId, secretId);
+    if (loaded === undefined) return onSaved(undefined);
+    setStored(loaded);
+    setDraft(toDraft(loaded.secret, loaded.value));
+  };
+  // Only on mount: a later change on the server must not replace the draft.
+  useEffect(() => void run(load), []);
+  return { stored, setStored, draft, setDraft };
+}
+
+type SaveTarget = {
+  readonly vaultId: string;
+  readonly draft: SecretDraft;
+  readonly path: string;
+  /** Undefined if the secret no longer exists: then a new one is saved at its path. */
+  readonly base: StoredSecret | undefined;
+};
+
+function saveDraft({ vaultId, draft, path, base }: SaveTarget): Promise<SecretMetadata> {
+  return base === undefined
+    ? createSecret(vaultId, path, draft)
+    : saveSecret({ vaultId, draft, stored: base });
+}
+
+function proposeDraft({ draft, path, base }: SaveTarget): Proposal {
+  return base === undefined ? proposeNewSecret(path, draft) : proposeSecretVersion(base, draft);
 }
 
 type EditFormProps = {

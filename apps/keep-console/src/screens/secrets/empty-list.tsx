@@ -2,6 +2,7 @@ import { Link } from "@hearth-and-keep/page-design";
 import { EmptyState } from "../../design/empty-state.tsx";
 import type { OpenDialog } from "./dialogs.tsx";
 import { hrefOf, type SecretsLocation } from "./secrets-location.ts";
+import { useAccess } from "./vault-access.ts";
 
 export type EmptyListProps = {
   readonly location: SecretsLocation;
@@ -10,6 +11,7 @@ export type EmptyListProps = {
 
 export function EmptyList({ location, onOpenDialog }: EmptyListProps) {
   const { vaultId, folder, search, tag, isDeleted } = location;
+  const canWrite = useAccess().allows("secrets:write");
   if (isDeleted)
     return (
       <EmptyState title="No deleted secrets">Deleted secrets can be restored here for 30 days.</EmptyState>
@@ -32,12 +34,16 @@ export function EmptyList({ location, onOpenDialog }: EmptyListProps) {
     <EmptyState
       title={folder === "/" ? "No secrets yet" : "This folder is empty"}
       action={
-        <button type="button" className="button" onClick={() => onOpenDialog({ kind: "import" })}>
-          Import from .env
-        </button>
+        canWrite && (
+          <button type="button" className="button" onClick={() => onOpenDialog({ kind: "import" })}>
+            Import from .env
+          </button>
+        )
       }
     >
-      Create one with New secret, or import a file.
+      {canWrite
+        ? "Create one with New secret, or import a file."
+        : "You see the secrets that others create here and that are shared with you."}
     </EmptyState>
   );
 }

@@ -14,17 +14,24 @@ export type ExportDialogProps = {
   readonly session: Session;
   readonly vaultId: string;
   readonly folder: string;
+  /** Of the secrets in the folder; all of them by default. */
+  readonly names?: readonly string[];
   readonly onClose: () => void;
 };
 
 /** Downloads all values of a folder in plaintext; the server requires a fresh sign-in. */
-export function ExportDialog({ session, vaultId, folder, onClose }: ExportDialogProps) {
+export function ExportDialog({ session, vaultId, folder, names, onClose }: ExportDialogProps) {
   const [format, setFormat] = useState("dotenv");
   const [isRecursive, setIsRecursive] = useState(true);
   const { run, isBusy, error } = useMutation();
   const { showToast } = useToasts();
   const save = async (): Promise<void> => {
-    const query = formatQuery({ format, path: folder, recursive: isRecursive ? "true" : "false" });
+    const query = formatQuery({
+      format,
+      path: folder,
+      recursive: isRecursive && names === undefined ? "true" : "false",
+      names: names?.join(","),
+    });
     const { body } = await request<ExportedFile>(`${vaultPath(vaultId)}/export${query}`);
     const name = folder === "/" ? "vault" : (folder.split("/").at(-1) ?? "vault");
     saveAsFile(`${name}.${format === "json" ? "json" : "env"}`, { value: body.content, encoding: "utf8" });
@@ -35,7 +42,8 @@ export function ExportDialog({ session, vaultId, folder, onClose }: ExportDialog
   return (
     <Dialog title="Export secrets" onClose={onClose}>
       <p className="muted">
-        From <span className="mono break-words">{folder}</span>
+        {names === undefined ? "From" : names.length === 1 ? "1 secret in" : `${names.length} secrets in`}{" "}
+        <span className="mono break-words">{folder}</span>
       </p>
       <SelectField
         label="Format"
@@ -46,7 +54,9 @@ export function ExportDialog({ session, vaultId, folder, onClose }: ExportDialog
           { value: "json", label: "JSON" },
         ]}
       />
-      <CheckboxField label="Include subfolders" isChecked={isRecursive} onChange={setIsRecursive} />
+      {names === undefined && (
+        <CheckboxField label="Include subfolders" isChecked={isRecursive} onChange={setIsRecursive} />
+      )}
       <Notice kind="warning">
         The file contains every value in plaintext. Delete it when you no longer need it.
       </Notice>

@@ -1,11 +1,14 @@
-import { ConfirmDialog } from "../../design/confirm-dialog.tsx";
-import { useToasts } from "../../design/toasts.tsx";
+import { ConfirmContent } from "../../design/confirm-dialog.tsx";
 import { request } from "../../vault-api/api-client.ts";
 import { useMutation } from "../../vault-api/use-mutation.ts";
+import { ApprovalDialog } from "../approvals/approval-dialog.tsx";
+import { proposeFolderChange } from "../approvals/proposal.ts";
+import { useApproval } from "../approvals/use-approval.ts";
 import { formatQuery, vaultPath } from "./api-paths.ts";
 import { NameDialog } from "./name-dialog.tsx";
 import { readVaultRevision } from "./save-secret.ts";
 import { joinPath } from "./secrets-location.ts";
+import { readFolderContents, useUndoDelete } from "./use-undo-delete.ts";
 
 export type FolderDialog =
   | { readonly kind: "new-folder"; readonly parent: string }
@@ -47,6 +50,7 @@ export function FolderDialogs({ vaultId, dialog, onDone, onClose }: FolderDialog
       hint="Moves everything in the folder. Programs that use the old paths stop finding it."
       action="Move"
       initialName={dialog.path}
+      protection={{ vaultId, propose: (to) => proposeFolderChange(vaultId, dialog.path, to) }}
       onClose={onClose}
       onSubmit={async (to) => {
         const revision = await readVaultRevision(vaultId);
@@ -61,28 +65,33 @@ type DeleteFolderDialogProps = Omit<FolderDialogsProps, "dialog"> & { readonly p
 
 function DeleteFolderDialog({ vaultId, path, onDone, onClose }: DeleteFolderDialogProps) {
   const mutation = useMutation();
-  const { showToast } = useToasts();
+  const approval = useApproval();
+  const showUndo = useUndoDelete(vaultId);
   const deleteFolder = async (): Promise<void> => {
     const query = formatQuery({ path, recursive: "true" });
     const revision = await readVaultRevision(vaultId);
+    const contents = await readFolderContents(vaultId, path);
     const { body } = await request<{ secrets: number }>(`${vaultPath(vaultId)}/folders${query}`, {
       method: "DELETE",
       revision,
     });
     const secrets = body.secrets === 1 ? "1 secret" : `${body.secrets} secrets`;
-    showToast(body.secrets === 0 ? "Folder deleted" : `Folder and ${secrets} deleted`);
+    const name = path.split("/").at(-1) ?? path;
+    showUndo(`Deleted folder ${name}${body.secrets === 0 ? "" : ` with ${secrets}`}`, contents);
     onDone();
   };
   return (
-    <ConfirmDialog
-      title={`Delete the folder ${path}?`}
-      action="Delete folder"
-      mutation={mutation}
-      onConfirm={() => void mutation.run(deleteFolder)}
-      onClose={onClose}
-    >
-      Deletes every secret in this folder and its subfolders. Programs can no longer read them. You can
-      restore the secrets from Recently deleted for 30 days.
-    </ConfirmDialog>
+    <ApprovalDialog {...{ vaultId, approval, onClose }} title={`Delete the folder ${path}?`}>
+      <ConfirmContent
+        action="Delete folder"
+        mutation={mutation}
+        onConfirm={() =>
+          void mutation.run(() => approval.attempt(deleteFolder, () => proposeFolderChange(vaultId, path)))
+        }
+      >
+        Deletes every secret in this folder and its subfolders. Programs can no longer read them. You can
+        restore the secrets from Recently deleted for 30 days.
+      </ConfirmContent>
+    </ApprovalDialog>
   );
 }

@@ -5,6 +5,7 @@ import { Dialog, DialogActions } from "../../design/dialog.tsx";
 import { CheckboxField, SelectField, TextArea } from "../../design/field.tsx";
 import { request } from "../../vault-api/api-client.ts";
 import { useMutation } from "../../vault-api/use-mutation.ts";
+import { explainApproval } from "../approvals/explain-approval.ts";
 import { formatQuery, vaultPath } from "./api-paths.ts";
 import { ImportPreview } from "./import-preview.tsx";
 import { isPreconditionFailed, readVaultRevision } from "./save-secret.ts";
@@ -83,6 +84,9 @@ export function ImportDialog({ vaultId, folder, onDone, onClose }: ImportDialogP
   );
 }
 
+const protectedImport =
+  "Some of these secrets are protected, so nothing was imported. Save those one by one, which offers to propose each change, and leave them out of the file.";
+
 type ImportRequest = Pick<ImportDialogProps, "vaultId" | "folder"> & {
   readonly source: Source;
   /** The vault revision of the preview; without it the import is a dry run. */
@@ -96,12 +100,12 @@ async function sendImport({ vaultId, folder, source, revision }: ImportRequest):
     mode: source.overwrites ? "overwrite" : "create",
     dry_run: revision === undefined ? "true" : "false",
   });
-  const { body } = await request<ImportReport>(`${vaultPath(vaultId)}/import${query}`, {
+  const sent = request<ImportReport>(`${vaultPath(vaultId)}/import${query}`, {
     method: "POST",
     body: { content: source.content },
     ...(revision === undefined ? {} : { revision }),
   });
-  return body;
+  return (await explainApproval(sent, protectedImport)).body;
 }
 
 type SourceFieldsProps = { readonly source: Source; readonly onChange: (source: Source) => void };

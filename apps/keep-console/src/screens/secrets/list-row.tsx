@@ -4,6 +4,8 @@ import { memo } from "react";
 import { FolderIcon, MoreIcon } from "../../design/icons.tsx";
 import { RelativeTime } from "../../design/relative-time.tsx";
 import type { FormatActor } from "./format-actor.ts";
+import { ListValue } from "./list-value.tsx";
+import type { ListedValue } from "./use-list-values.ts";
 
 export type ListEntry =
   | { readonly kind: "folder"; readonly key: string; readonly path: string; readonly to: string }
@@ -18,8 +20,13 @@ export type ListRowProps = {
   /** Shows the full path, in lists that span folders. */
   readonly showsPath: boolean;
   readonly formatActor: FormatActor;
+  /** Of a secret in a list with values. */
+  readonly value: ListedValue | undefined;
   readonly onMenu: (entry: ListEntry, button: HTMLElement) => void;
   readonly onTag: (tag: string) => void;
+  readonly isSelected: boolean;
+  /** With `isRange`, together with the rows between it and the one selected before. */
+  readonly onSelect: (index: number, isRange: boolean) => void;
 };
 
 export const ListRow = memo(function ListRow(props: ListRowProps) {
@@ -28,12 +35,23 @@ export const ListRow = memo(function ListRow(props: ListRowProps) {
   const name = entryName(entry);
   return (
     <div
-      className="list-row"
+      className={props.isSelected ? "list-row selected" : "list-row"}
       role="row"
       aria-rowindex={index + 2}
       data-index={index}
       style={{ transform: `translateY(${top}px)` }}
     >
+      <div role="cell" className="list-select">
+        <input
+          type="checkbox"
+          aria-label={`Select ${name}`}
+          checked={props.isSelected}
+          tabIndex={tabIndex}
+          // A click has the Shift key, unlike a change.
+          onClick={({ shiftKey }) => props.onSelect(index, shiftKey)}
+          onChange={() => undefined}
+        />
+      </div>
       <div role="cell" className="list-name">
         {entry.kind === "folder" && <FolderIcon />}
         <Link to={entry.to} tabIndex={tabIndex} className="truncate" title={name}>
@@ -44,6 +62,7 @@ export const ListRow = memo(function ListRow(props: ListRowProps) {
         <SecretCells
           secret={entry.secret}
           formatActor={props.formatActor}
+          value={props.value}
           onTag={props.onTag}
           tabIndex={tabIndex}
         />
@@ -72,6 +91,11 @@ export function entryName(entry: ListEntry): string {
   return entry.kind === "folder" ? (entry.path.split("/").at(-1) ?? entry.path) : entry.secret.name;
 }
 
+/** For a folder, a path that no secret has, so that only patterns that cover everything in it match. */
+export function accessPathOf(entry: ListEntry): string {
+  return entry.kind === "secret" ? entry.secret.path : `${entry.path}/\u0000/\u0000`;
+}
+
 function PathText({ secret: { folder, name } }: { readonly secret: SecretMetadata }) {
   return (
     <>
@@ -81,17 +105,22 @@ function PathText({ secret: { folder, name } }: { readonly secret: SecretMetadat
   );
 }
 
-type SecretCellsProps = Pick<ListRowProps, "formatActor" | "onTag"> & {
+type SecretCellsProps = Pick<ListRowProps, "formatActor" | "value" | "onTag"> & {
   readonly secret: SecretMetadata;
   readonly tabIndex: number;
 };
 
 const maxShownTags = 3;
 
-function SecretCells({ secret, formatActor, onTag, tabIndex }: SecretCellsProps) {
+function SecretCells({ secret, formatActor, value, onTag, tabIndex }: SecretCellsProps) {
   const [shown, hidden] = [secret.tags.slice(0, maxShownTags), secret.tags.slice(maxShownTags)];
   return (
     <>
+      {value !== undefined && (
+        <div role="cell" className="list-value">
+          <ListValue secret={secret} listed={value} />
+        </div>
+      )}
       <div role="cell" className="list-version">
         <span className="visually-hidden">version </span>
         <span aria-hidden="true">v</span>

@@ -1,9 +1,12 @@
 import { ErrorNotice } from "@hearth-and-keep/page-design";
 import type { SecretMetadata } from "@hearth-and-keep/vault-contract";
 import { type FormEvent, useState } from "react";
-import { Dialog, DialogActions } from "../../design/dialog.tsx";
+import { DialogActions } from "../../design/dialog.tsx";
 import { TextField } from "../../design/field.tsx";
 import { useMutation } from "../../vault-api/use-mutation.ts";
+import { ApprovalDialog } from "../approvals/approval-dialog.tsx";
+import { proposeNewSecret } from "../approvals/proposal.ts";
+import { useApproval } from "../approvals/use-approval.ts";
 import { createSecret, isPreconditionFailed } from "./save-secret.ts";
 import { emptyDraft, type SecretDraft, validateDraft } from "./secret-draft.ts";
 import { joinPath } from "./secrets-location.ts";
@@ -21,17 +24,20 @@ export function NewSecretDialog({ vaultId, folder, onCreated, onClose }: NewSecr
   const [draft, setDraft] = useState<SecretDraft>(emptyDraft);
   const [valueError, setValueError] = useState<string>();
   const { run, isBusy, error } = useMutation();
+  const approval = useApproval();
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     const found = validateDraft(draft, false);
     setValueError(found);
     if (found !== undefined) return;
-    void run(async () => onCreated(await createSecret(vaultId, joinPath(folder, name.trim()), draft)));
+    const path = joinPath(folder, name.trim());
+    const create = async (): Promise<void> => onCreated(await createSecret(vaultId, path, draft));
+    void run(() => approval.attempt(create, () => proposeNewSecret(path, draft)));
   };
   const hint =
     folder === "/" ? "Slashes create folders, e.g. prod/api/KEY" : `In ${folder}. Slashes create subfolders.`;
   return (
-    <Dialog title="New secret" onClose={onClose} staysOpenOnOutsidePress>
+    <ApprovalDialog {...{ vaultId, approval, onClose }} title="New secret" staysOpenOnOutsidePress>
       <form className="stack" onSubmit={submit}>
         <TextField
           label="Name"
@@ -59,6 +65,6 @@ export function NewSecretDialog({ vaultId, folder, onCreated, onClose }: NewSecr
           </button>
         </DialogActions>
       </form>
-    </Dialog>
+    </ApprovalDialog>
   );
 }

@@ -39,13 +39,23 @@ export function useRevealedValue(): RevealedValue {
   return { value: isRevealed ? value : undefined, isLoading, error, timer, reveal };
 }
 
+type RemainingTimeProps = { readonly timer: RevealTimer; readonly label: string };
+
 /** Not a live region, so that screen readers do not announce every second. */
+export function RemainingTime({ timer: { secondsLeft }, label }: RemainingTimeProps) {
+  return (
+    <>
+      <progress max={revealSeconds} value={secondsLeft} aria-label={label} />
+      <span className="muted small">Hides in {secondsLeft} s</span>
+    </>
+  );
+}
+
 export function Countdown({ timer }: { readonly timer: RevealTimer }) {
   if (timer.secondsLeft === undefined) return null;
   return (
     <div className="countdown row">
-      <progress max={revealSeconds} value={timer.secondsLeft} aria-label="Time until the value is hidden" />
-      <span className="muted small">Hides in {timer.secondsLeft} s</span>
+      <RemainingTime timer={timer} label="Time until the value is hidden" />
       <button type="button" className="button ghost" onClick={timer.hide}>
         Hide
       </button>

@@ -1,18 +1,20 @@
-import { ErrorNotice, Loading, Notice } from "@hearth-and-keep/page-design";
+import { ErrorNotice, Link, Loading, Notice } from "@hearth-and-keep/page-design";
 import type { SecretMetadata } from "@hearth-and-keep/vault-contract";
 import { useState } from "react";
 import { ActionMenu } from "../../design/menu.tsx";
 import { RelativeTime } from "../../design/relative-time.tsx";
 import { SidePanel } from "../../design/side-panel.tsx";
 import { useQuery } from "../../vault-api/use-query.ts";
+import { hrefOfLog } from "../audit/log-search.ts";
 import { secretPath } from "./api-paths.ts";
 import { EditSecret } from "./edit-secret.tsx";
-import type { FormatActor } from "./format-actor.ts";
+import { type FormatActor, inSentence } from "./format-actor.ts";
 import { History } from "./history.tsx";
 import type { SecretDialog } from "./secret-dialogs.tsx";
 import { formatBytes } from "./value-bytes.ts";
 import { secretTypeLabels } from "./value-editor.tsx";
 import { ValueView } from "./value-view.tsx";
+import { useAccess } from "./vault-access.ts";
 
 export type SecretPanelProps = {
   readonly vaultId: string;
@@ -55,6 +57,7 @@ export function SecretPanel(props: SecretPanelProps) {
 
 function DeletedPanel(props: SecretPanelProps & { readonly secret: SecretMetadata }) {
   const { secret, formatActor, onRestore, onOpenDialog, onClose } = props;
+  const { allows } = useAccess();
   return (
     <SidePanel title={secret.name} onClose={onClose}>
       <div className="stack">
@@ -62,12 +65,16 @@ function DeletedPanel(props: SecretPanelProps & { readonly secret: SecretMetadat
           Deleted. Programs cannot read this secret. You can restore it for 30 days after its deletion.
         </Notice>
         <div className="row">
-          <button type="button" className="button primary" onClick={() => onRestore(secret)}>
-            Restore
-          </button>
-          <button type="button" className="button" onClick={() => onOpenDialog({ kind: "purge", secret })}>
-            Delete permanently…
-          </button>
+          {allows("secrets:write", secret.path) && (
+            <button type="button" className="button primary" onClick={() => onRestore(secret)}>
+              Restore
+            </button>
+          )}
+          {allows("secrets:destroy", secret.path) && (
+            <button type="button" className="button" onClick={() => onOpenDialog({ kind: "purge", secret })}>
+              Delete permanently…
+            </button>
+          )}
         </div>
         <SecretDetails secret={secret} formatActor={formatActor} />
       </div>
@@ -78,6 +85,7 @@ function DeletedPanel(props: SecretPanelProps & { readonly secret: SecretMetadat
 function PanelContent(props: SecretPanelProps & { readonly secret: SecretMetadata }) {
   const { vaultId, secret, formatActor, onChanged, onOpenDialog, onClose } = props;
   const [isEditing, setIsEditing] = useState(false);
+  const { allows } = useAccess();
   if (isEditing) {
     return (
       <EditSecret
@@ -95,27 +103,51 @@ function PanelContent(props: SecretPanelProps & { readonly secret: SecretMetadat
   }
   return (
     <div className="stack">
-      <section className="stack tight" aria-label="Value">
-        {/* Keyed by version: a new version discards the revealed value of the old one. */}
-        <ValueView key={secret.version} vaultId={vaultId} secret={secret} />
-      </section>
-      <div className="row">
-        <button type="button" className="button" onClick={() => setIsEditing(true)}>
-          Edit
-        </button>
-        <ActionMenu
-          label={`More actions for ${secret.name}`}
-          actions={[
-            { label: "Move or rename…", onSelect: () => onOpenDialog({ kind: "move", secret }) },
-            { label: "Delete…", onSelect: () => onOpenDialog({ kind: "delete", secret }), isDangerous: true },
-          ]}
-        />
-      </div>
+      {allows("secrets:read", secret.path) && (
+        <section className="stack tight" aria-label="Value">
+          {/* Keyed by version: a new version discards the revealed value of the old one. */}
+          <ValueView key={secret.version} vaultId={vaultId} secret={secret} />
+        </section>
+      )}
+      <PanelActions {...{ secret, onOpenDialog }} onEdit={() => setIsEditing(true)} />
       <SecretDetails secret={secret} formatActor={formatActor} />
       <section className="stack tight" aria-label="History">
-        <h2>History</h2>
+        <div className="history-header">
+          <h2>History</h2>
+          {allows("audit:read", secret.path) && (
+            <Link to={hrefOfLog(vaultId, { secret: secret.id })}>Audit log</Link>
+          )}
+        </div>
         <History key={secret.revision} {...{ vaultId, secret, formatActor, onChanged }} />
       </section>
+    </div>
+  );
+}
+
+type PanelActionsProps = Pick<SecretPanelProps, "onOpenDialog"> & {
+  readonly secret: SecretMetadata;
+  readonly onEdit: () => void;
+};
+
+function PanelActions({ secret, onOpenDialog, onEdit }: PanelActionsProps) {
+  const { allows } = useAccess();
+  const canWrite = allows("secrets:write", secret.path);
+  const move = { label: "Move or rename…", onSelect: () => onOpenDialog({ kind: "move", secret }) };
+  const remove = {
+    label: "Delete…",
+    onSelect: () => onOpenDialog({ kind: "delete", secret }),
+    isDangerous: true,
+  };
+  const actions = [...(canWrite ? [move] : []), ...(allows("secrets:delete", secret.path) ? [remove] : [])];
+  if (!canWrite && actions.length === 0) return null;
+  return (
+    <div className="row">
+      {canWrite && allows("secrets:read", secret.path) && (
+        <button type="button" className="button" onClick={onEdit}>
+          Edit
+        </button>
+      )}
+      {actions.length > 0 && <ActionMenu label={`More actions for ${secret.name}`} actions={actions} />}
     </div>
   );
 }
@@ -153,8 +185,4 @@ function SecretDetails({
       </dd>
     </dl>
   );
-}
-
-function inSentence(actor: string): string {
-  return actor === "You" ? "you" : actor;
 }

@@ -1,18 +1,29 @@
 import { navigate, type PageLocation, useLocation } from "@hearth-and-keep/page-design";
+import type { SecretSort } from "@hearth-and-keep/vault-contract";
 import { useMemo } from "react";
 
 /** The state of the secrets screen. All of it is in the URL, so that it survives navigation and can be shared. */
 export type SecretsLocation = {
   /** Undefined until the default vault is known. */
   readonly vaultId: string | undefined;
+  readonly view: "secrets" | "environments" | "changes";
   readonly folder: string;
   /** Searches the whole vault; empty for no search. */
   readonly search: string;
   readonly tag: string;
   readonly isDeleted: boolean;
+  readonly sort: SecretSort;
   readonly secretId: string | undefined;
+  /** A proposed change. */
+  readonly changeId: string | undefined;
+  /** Whether decided changes are listed, instead of pending ones. */
+  readonly isDecided: boolean;
   readonly isExporting: boolean;
+  /** Whether the panel with the vault's access is open. */
+  readonly isSharing: boolean;
 };
+
+export const sorts: readonly SecretSort[] = ["name", "-name", "updated", "-updated", "created", "-created"];
 
 export function useSecretsLocation(): SecretsLocation {
   const location = useLocation();
@@ -20,33 +31,47 @@ export function useSecretsLocation(): SecretsLocation {
 }
 
 function parseLocation({ path, query }: PageLocation): SecretsLocation {
-  const vaultId = path.split("/")[2];
+  const [, , vaultId, view] = path.split("/");
   return {
     vaultId: vaultId === "" ? undefined : vaultId,
+    view: view === "environments" || view === "changes" ? view : "secrets",
     folder: query.get("folder") ?? "/",
     search: query.get("q") ?? "",
     tag: query.get("tag") ?? "",
     isDeleted: query.get("state") === "deleted",
+    sort: sorts.find((sort) => sort === query.get("sort")) ?? "name",
     secretId: query.get("secret") ?? undefined,
+    changeId: query.get("change") ?? undefined,
+    isDecided: query.get("state") === "decided",
     isExporting: query.get("open") === "export",
+    isSharing: query.get("open") === "access",
   };
 }
 
+/** Identifies the list at a location, however it is sorted. */
+export function listKeyOf({ vaultId, folder, search, tag, isDeleted }: SecretsLocation): string {
+  return hrefOf({ vaultId, folder, search, tag, isDeleted });
+}
+
 export function hrefOf(location: Partial<SecretsLocation> & Pick<SecretsLocation, "vaultId">): string {
-  const { vaultId, folder = "/", search = "", tag = "", isDeleted = false, secretId, isExporting } = location;
+  const { vaultId, folder = "/", search = "", tag = "", secretId, changeId } = location;
+  const state = location.isDeleted === true ? "deleted" : location.isDecided === true ? "decided" : "";
   const parameters = [
     ["folder", folder === "/" ? "" : folder],
     ["q", search],
     ["tag", tag],
-    ["state", isDeleted ? "deleted" : ""],
+    ["state", state],
+    ["sort", location.sort === undefined || location.sort === "name" ? "" : location.sort],
     ["secret", secretId ?? ""],
-    ["open", isExporting === true ? "export" : ""],
+    ["change", changeId ?? ""],
+    ["open", location.isExporting === true ? "export" : location.isSharing === true ? "access" : ""],
   ] as const;
   const query = parameters
     .filter(([, value]) => value !== "")
     .map(([name, value]) => `${name}=${encodeStrictly(value)}`)
     .join("&");
-  return `/secrets${vaultId === undefined ? "" : `/${vaultId}`}${query === "" ? "" : `?${query}`}`;
+  const view = location.view === undefined || location.view === "secrets" ? "" : `/${location.view}`;
+  return `/secrets${vaultId === undefined ? "" : `/${vaultId}${view}`}${query === "" ? "" : `?${query}`}`;
 }
 
 export function navigateTo(

@@ -3,11 +3,14 @@ import type { SecretMetadata, SecretValue } from "@hearth-and-keep/vault-contrac
 import type { MenuAction } from "../../design/menu.tsx";
 import { useToasts } from "../../design/toasts.tsx";
 import { ApiError, request, toApiError } from "../../vault-api/api-client.ts";
+import { explainRestore } from "../approvals/explain-approval.ts";
+import type { Scope } from "../tokens/scopes.ts";
 import { secretPath, valuePath } from "./api-paths.ts";
 import { clearClipboardLater } from "./clear-clipboard.ts";
 import type { OpenDialog } from "./dialogs.tsx";
-import type { ListEntry } from "./list-row.tsx";
+import { accessPathOf, type ListEntry } from "./list-row.tsx";
 import { navigateTo, type SecretsLocation } from "./secrets-location.ts";
+import { type Access, useAccess } from "./vault-access.ts";
 import type { VaultContents } from "./vault-contents.ts";
 
 export type RowActionsOptions = {
@@ -24,7 +27,7 @@ export function useRestoreSecret({
   const { vaultId = "" } = location;
   const restore = async ({ id, name, revision }: SecretMetadata): Promise<void> => {
     try {
-      await request(`${secretPath(vaultId, id)}/restore`, { method: "POST", revision });
+      await explainRestore(request(`${secretPath(vaultId, id)}/restore`, { method: "POST", revision }));
       if (location.secretId !== undefined) navigateTo(location, { secretId: undefined });
       contents.refresh();
       showToast(`${name} restored`);
@@ -54,36 +57,58 @@ export function useRowActions({
       showToast(error instanceof ApiError ? error.message : "The browser blocked access to the clipboard");
     }
   };
+  const access = useAccess();
   return (entry) => {
     const open = { label: "Open", onSelect: () => navigate(entry.to) };
     if (entry.kind === "folder") {
-      const { path } = entry;
-      return [
-        open,
-        { label: "Move or rename…", onSelect: () => onOpenDialog({ kind: "move-folder", path }) },
-        {
-          label: "Delete…",
-          onSelect: () => onOpenDialog({ kind: "delete-folder", path }),
-          isDangerous: true,
-        },
-      ];
+      return [open, ...allowedActions(folderActions(entry.path, onOpenDialog), access, accessPathOf(entry))];
     }
     const { secret } = entry;
     if (secret.deleted_at !== undefined) {
-      return [
-        { label: "Restore", onSelect: () => restore(secret) },
-        {
-          label: "Delete permanently…",
-          onSelect: () => onOpenDialog({ kind: "purge", secret }),
-          isDangerous: true,
-        },
+      const purge = (): void => onOpenDialog({ kind: "purge", secret });
+      const actions: readonly ScopedAction[] = [
+        { label: "Restore", scope: "secrets:write", onSelect: () => restore(secret) },
+        { label: "Delete permanently…", scope: "secrets:destroy", onSelect: purge, isDangerous: true },
       ];
+      const allowed = allowedActions(actions, access, secret.path);
+      return allowed.length === 0 ? [open] : allowed;
     }
-    return [
-      open,
-      { label: "Copy value", onSelect: () => void copy(secret) },
-      { label: "Move or rename…", onSelect: () => onOpenDialog({ kind: "move", secret }) },
-      { label: "Delete…", onSelect: () => onOpenDialog({ kind: "delete", secret }), isDangerous: true },
+    const move = (): void => onOpenDialog({ kind: "move", secret });
+    const remove = (): void => onOpenDialog({ kind: "delete", secret });
+    const actions: readonly ScopedAction[] = [
+      { label: "Copy value", scope: "secrets:read", onSelect: () => void copy(secret) },
+      { label: "Move or rename…", scope: "secrets:write", onSelect: move },
+      { label: "Delete…", scope: "secrets:delete", onSelect: remove, isDangerous: true },
     ];
+    return [open, ...allowedActions(actions, access, secret.path)];
   };
+}
+
+type ScopedAction = MenuAction & { readonly scope: Scope };
+
+function folderActions(
+  path: string,
+  onOpenDialog: RowActionsOptions["onOpenDialog"],
+): readonly ScopedAction[] {
+  return [
+    {
+      label: "Move or rename…",
+      scope: "secrets:write",
+      onSelect: () => onOpenDialog({ kind: "move-folder", path }),
+    },
+    {
+      label: "Delete…",
+      scope: "secrets:delete",
+      onSelect: () => onOpenDialog({ kind: "delete-folder", path }),
+      isDangerous: true,
+    },
+  ];
+}
+
+function allowedActions(
+  actions: readonly ScopedAction[],
+  access: Access,
+  path: string,
+): readonly MenuAction[] {
+  return actions.filter(({ scope }) => access.allows(scope, path));
 }

@@ -1,10 +1,10 @@
 import type { SecretMetadata } from "@hearth-and-keep/vault-contract";
 import { useCallback, useEffect, useMemo } from "react";
-import { invalidate } from "../../vault-api/use-query.ts";
+import { type PagedList, usePagedList } from "../../vault-api/use-paged-list.ts";
+import { invalidate, onInvalidate } from "../../vault-api/use-query.ts";
 import { folderListPath, secretListPath, secretPath, vaultPath } from "./api-paths.ts";
 import type { ListEntry } from "./list-row.tsx";
 import { hrefOf, type SecretsLocation } from "./secrets-location.ts";
-import { type PagedList, usePagedList } from "./use-paged-list.ts";
 
 type Folder = { readonly path: string };
 
@@ -39,18 +39,18 @@ export function useVaultContents(location: SecretsLocation): VaultContents {
   const { update, reload } = secrets;
   const { reload: reloadFolders } = folders;
   const { vaultId = "" } = location;
+  // Also for changes from elsewhere, such as an undo after the person has left this list and returned.
+  useEffect(() => {
+    const stops = [onInvalidate(vaultPath(vaultId), reload), onInvalidate(vaultPath(vaultId), reloadFolders)];
+    return () => stops.forEach((stop) => stop());
+  }, [vaultId, reload, reloadFolders]);
   const refresh = useCallback(
     (secret?: SecretMetadata) => {
-      if (secret === undefined) {
-        reload();
-        reloadFolders();
-        invalidate(vaultPath(vaultId));
-        return;
-      }
+      if (secret === undefined) return invalidate(vaultPath(vaultId));
       update((items) => items.map((item) => (item.id === secret.id ? secret : item)));
       invalidate(secretPath(vaultId, secret.id));
     },
-    [update, reload, reloadFolders, vaultId],
+    [update, vaultId],
   );
   const foldersLoading = !showsPaths && folders.state === "loading";
   const foldersFailed = !showsPaths && folders.state === "failed";
@@ -65,10 +65,13 @@ function useEntries(
   secrets: readonly SecretMetadata[],
 ): readonly ListEntry[] {
   return useMemo(() => {
-    const { vaultId } = location;
-    const folderEntries = (folders ?? []).map(
-      ({ path }): ListEntry => ({ kind: "folder", key: path, path, to: hrefOf({ vaultId, folder: path }) }),
-    );
+    const { vaultId, sort } = location;
+    const folderEntries = (folders ?? []).map(({ path }): ListEntry => {
+      const to = hrefOf({ vaultId, folder: path, sort });
+      return { kind: "folder", key: path, path, to };
+    });
+    // Folders have a name only, and come first in any order.
+    if (sort === "-name") folderEntries.reverse();
     const secretEntries = secrets.map(
       (secret): ListEntry => ({
         kind: "secret",

@@ -1,25 +1,34 @@
-import { ErrorNotice, Loading } from "@hearth-and-keep/page-design";
-import type { VaultDetail } from "@hearth-and-keep/vault-contract";
+import { ErrorNotice, Loading, Notice } from "@hearth-and-keep/page-design";
+import type { Organisation, Session, VaultDetail } from "@hearth-and-keep/vault-contract";
 import { type FormEvent, useEffect, useState } from "react";
-import { ConfirmDialog } from "../../design/confirm-dialog.tsx";
+import { ConfirmContent } from "../../design/confirm-dialog.tsx";
 import { Dialog, DialogActions } from "../../design/dialog.tsx";
-import { CheckboxField, TextField } from "../../design/field.tsx";
 import { useToasts } from "../../design/toasts.tsx";
 import { request } from "../../vault-api/api-client.ts";
+import { organisationPath } from "../../vault-api/member-names.ts";
 import { useMutation } from "../../vault-api/use-mutation.ts";
-import { invalidate } from "../../vault-api/use-query.ts";
+import { invalidate, useQuery } from "../../vault-api/use-query.ts";
+import { ApprovalDialog, ProposeForm } from "../approvals/approval-dialog.tsx";
+import { proposeSettings } from "../approvals/proposal.ts";
+import { useApproval } from "../approvals/use-approval.ts";
+import { validatePathPatterns } from "../tokens/path-patterns-field.tsx";
 import { vaultPath, vaultsPath } from "./api-paths.ts";
 import { isPreconditionFailed } from "./save-secret.ts";
+import { SettingsFields, toDirectSettings, toReviewedSettings, toSettingsDraft } from "./settings-fields.tsx";
+import { TransferVault } from "./transfer-vault.tsx";
+import { useAccess } from "./vault-access.ts";
 
 export type VaultSettingsProps = {
+  readonly session: Session;
   readonly vaultId: string;
   readonly onDeleted: () => void;
   readonly onClose: () => void;
 };
 
-export function VaultSettings({ vaultId, onDeleted, onClose }: VaultSettingsProps) {
+export default function VaultSettings({ session, vaultId, onDeleted, onClose }: VaultSettingsProps) {
   const [vault, setVault] = useState<VaultDetail>();
-  const [isDeleting, setIsDeleting] = useState(false);
+  const [ending, setEnding] = useState<Ending>();
+  const closeEnding = (): void => setEnding(undefined);
   const { run, error } = useMutation();
   const load = (): void => {
     void run(async () => setVault((await request<VaultDetail>(vaultPath(vaultId))).body));
@@ -35,75 +44,68 @@ export function VaultSettings({ vaultId, onDeleted, onClose }: VaultSettingsProp
           vault={vault}
           onReload={load}
           onClose={onClose}
-          onDelete={() => setIsDeleting(true)}
+          onEnd={setEnding}
         />
       )}
-      {isDeleting && vault !== undefined && (
-        <DeleteVaultDialog vault={vault} onDeleted={onDeleted} onClose={() => setIsDeleting(false)} />
+      {ending === "delete" && vault !== undefined && (
+        <DeleteVaultDialog {...{ vault, onDeleted }} onProposed={onClose} onClose={closeEnding} />
+      )}
+      {ending === "transfer" && vault !== undefined && (
+        <TransferVault {...{ session, vault }} onTransferred={onClose} onClose={closeEnding} />
       )}
     </Dialog>
   );
 }
 
+/** What takes the vault away from where it is. */
+type Ending = "transfer" | "delete";
+
 type SettingsFormProps = {
   readonly vault: VaultDetail;
   readonly onReload: () => void;
   readonly onClose: () => void;
-  readonly onDelete: () => void;
+  readonly onEnd: (ending: Ending) => void;
 };
 
-const versionsHints = {
-  "destroy-oldest": "At the limit, a new version destroys the oldest one.",
-  refuse: "At the limit, a version must be destroyed before a new one can be saved.",
-} as const;
-
-function SettingsForm({ vault, onReload, onClose, onDelete }: SettingsFormProps) {
-  const [name, setName] = useState(vault.name);
-  const [requiresPreconditions, setRequiresPreconditions] = useState(vault.demands_preconditions);
-  const [maxVersions, setMaxVersions] = useState(String(vault.most_versions));
+function SettingsForm({ vault, onReload, onClose, onEnd }: SettingsFormProps) {
+  const { organisationId } = useAccess();
+  const isShared = organisationId !== undefined;
+  const [draft, setDraft] = useState(() => toSettingsDraft(vault));
+  const [pathsError, setPathsError] = useState<string>();
   const { run, isBusy, error } = useMutation();
+  const { proposal, attempt, discard } = useApproval();
   const { showToast } = useToasts();
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    void run(async () => {
-      const body = {
-        name: name.trim(),
-        demands_preconditions: requiresPreconditions,
-        most_versions: Number(maxVersions),
-      };
+    const found = validatePathPatterns(draft.protectedPaths);
+    setPathsError(found);
+    if (found !== undefined) return;
+    const reviewed = toReviewedSettings(draft, isShared);
+    const save = async (): Promise<void> => {
+      const body = { ...toDirectSettings(draft), ...reviewed };
       await request(vaultPath(vault.id), { method: "PATCH", body, revision: vault.revision });
-      invalidate(vaultsPath);
+      invalidate(vaultsPath, "/api/organisations");
       showToast("Vault settings saved");
       onClose();
-    });
+    };
+    void run(() => attempt(save, () => proposeSettings(vault, reviewed)));
   };
+  if (proposal !== undefined) {
+    const isPartial =
+      draft.name.trim() !== vault.name || draft.requiresPreconditions !== vault.demands_preconditions;
+    return (
+      <ProposeForm {...{ proposal, onClose }} vaultId={vault.id} current={vault} onBack={discard}>
+        {isPartial && (
+          <Notice>The name and the If-Match setting need no approval. Save them separately.</Notice>
+        )}
+      </ProposeForm>
+    );
+  }
   return (
     <form className="stack" onSubmit={submit}>
-      <TextField
-        label="Name"
-        required
-        maxLength={255}
-        value={name}
-        onChange={(event) => setName(event.currentTarget.value)}
-      />
-      <TextField
-        label="Maximum versions per secret"
-        hint={versionsHints[vault.when_versions_full]}
-        type="number"
-        min={1}
-        max={10_000}
-        required
-        value={maxVersions}
-        onChange={(event) => setMaxVersions(event.currentTarget.value)}
-      />
-      <CheckboxField
-        label="Require If-Match on writes"
-        hint="Programs must send If-Match or If-None-Match, so that they cannot overwrite each other's changes."
-        isChecked={requiresPreconditions}
-        onChange={setRequiresPreconditions}
-      />
+      <SettingsFields {...{ vault, draft, isShared, pathsError }} onChange={setDraft} />
       {error !== undefined && <SettingsError error={error} onReload={onReload} />}
-      <DeleteSection isPersonal={vault.kind === "personal"} onDelete={onDelete} />
+      <EndingSection isPersonal={vault.kind === "personal"} onEnd={onEnd} />
       <DialogActions>
         <button type="submit" className="button primary" disabled={isBusy}>
           Save
@@ -113,15 +115,28 @@ function SettingsForm({ vault, onReload, onClose, onDelete }: SettingsFormProps)
   );
 }
 
-type DeleteSectionProps = { readonly isPersonal: boolean; readonly onDelete: () => void };
+type EndingSectionProps = { readonly isPersonal: boolean; readonly onEnd: (ending: Ending) => void };
 
-function DeleteSection({ isPersonal, onDelete }: DeleteSectionProps) {
-  if (isPersonal) return <p className="muted small">Your personal vault cannot be deleted.</p>;
+function EndingSection({ isPersonal, onEnd }: EndingSectionProps) {
+  const { organisationId, allows } = useAccess();
+  const organisation = useQuery<Organisation>(
+    organisationId === undefined ? undefined : organisationPath(organisationId),
+  );
+  const isOwner =
+    organisationId === undefined || (organisation.state === "loaded" && organisation.body.role === "owner");
+  if (isPersonal) return <p className="muted small">Your personal vault cannot be transferred or deleted.</p>;
   return (
-    <div>
-      <button type="button" className="button" onClick={onDelete}>
-        Delete vault…
-      </button>
+    <div className="row">
+      {isOwner && (
+        <button type="button" className="button" onClick={() => onEnd("transfer")}>
+          Transfer vault…
+        </button>
+      )}
+      {allows("vaults:delete") && (
+        <button type="button" className="button" onClick={() => onEnd("delete")}>
+          Delete vault…
+        </button>
+      )}
     </div>
   );
 }
@@ -141,28 +156,38 @@ function SettingsError({ error, onReload }: SettingsErrorProps) {
 type DeleteVaultDialogProps = {
   readonly vault: VaultDetail;
   readonly onDeleted: () => void;
+  /** Closes the settings too. */
+  readonly onProposed: () => void;
   readonly onClose: () => void;
 };
 
-function DeleteVaultDialog({ vault, onDeleted, onClose }: DeleteVaultDialogProps) {
+function DeleteVaultDialog({ vault, onDeleted, onProposed, onClose }: DeleteVaultDialogProps) {
   const mutation = useMutation();
+  const approval = useApproval();
   const { showToast } = useToasts();
   const deleteVault = async (): Promise<void> => {
     await request(vaultPath(vault.id), { method: "DELETE", revision: vault.revision });
-    invalidate(vaultsPath);
+    invalidate(vaultsPath, "/api/organisations");
     showToast(`${vault.name} deleted; you can restore it for 30 days`);
     onDeleted();
   };
   return (
-    <ConfirmDialog
+    <ApprovalDialog
+      vaultId={vault.id}
+      approval={approval}
       title={`Delete the vault ${vault.name}?`}
-      action="Delete vault"
-      mutation={mutation}
-      onConfirm={() => void mutation.run(deleteVault)}
-      onClose={onClose}
+      onClose={approval.proposal === undefined ? onClose : onProposed}
     >
-      Programs can no longer read its secrets. You can restore the vault for 30 days; then it is erased
-      permanently.
-    </ConfirmDialog>
+      <ConfirmContent
+        action="Delete vault"
+        mutation={mutation}
+        onConfirm={() =>
+          void mutation.run(() => approval.attempt(deleteVault, () => ({ delete_vault: true })))
+        }
+      >
+        Programs can no longer read its secrets. You can restore the vault for 30 days; then it is erased
+        permanently.
+      </ConfirmContent>
+    </ApprovalDialog>
   );
 }

@@ -1,6 +1,7 @@
-import { CopyButton, Notice } from "@hearth-and-keep/page-design";
+import { Notice } from "@hearth-and-keep/page-design";
 import type { ApiToken } from "@hearth-and-keep/vault-contract";
 import { Dialog } from "../../design/dialog.tsx";
+import { OneTimeValue } from "../../design/one-time-value.tsx";
 import { impliedBy } from "./scopes.ts";
 
 /** Holds the token's value; callers drop it when the dialog closes. */
@@ -30,27 +31,6 @@ export function IssuedTokenDialog({ issued, oldValueNote, onDone }: IssuedTokenD
         </button>
       </div>
     </Dialog>
-  );
-}
-
-type OneTimeValueProps = {
-  readonly label: string;
-  readonly text: string;
-  readonly copyLabel: string;
-  readonly isPrimary?: boolean;
-};
-
-function OneTimeValue({ label, text, copyLabel, isPrimary = false }: OneTimeValueProps) {
-  return (
-    <div className="stack tight">
-      <span className="truncate one-time-label">{label}</span>
-      <div className={isPrimary ? "one-time-value primary" : "one-time-value"}>
-        <code className="break-words">{text}</code>
-        <CopyButton text={text} label={copyLabel}>
-          Copy
-        </CopyButton>
-      </div>
-    </div>
   );
 }
 

@@ -7,10 +7,15 @@ import { useToasts } from "../../design/toasts.tsx";
 import { request } from "../../vault-api/api-client.ts";
 import { useMutation } from "../../vault-api/use-mutation.ts";
 import { invalidate } from "../../vault-api/use-query.ts";
+import type { TokenCollection } from "./token-collection.ts";
 
-export type TokenDialogProps = { readonly token: ApiToken; readonly onClose: () => void };
+export type TokenDialogProps = {
+  readonly collection: TokenCollection;
+  readonly token: ApiToken;
+  readonly onClose: () => void;
+};
 
-export function RenameToken({ token, onClose }: TokenDialogProps) {
+export function RenameToken({ collection, token, onClose }: TokenDialogProps) {
   const [name, setName] = useState(token.name);
   const { showToast } = useToasts();
   const { error, isBusy, run } = useMutation();
@@ -18,8 +23,8 @@ export function RenameToken({ token, onClose }: TokenDialogProps) {
     event.preventDefault();
     if (name.trim() === "") return;
     void run(async () => {
-      await request(`/api/secrets/tokens/${token.id}`, { method: "PATCH", body: { name: name.trim() } });
-      invalidate("/api/secrets/tokens");
+      await request(`${collection.apiPath}/${token.id}`, { method: "PATCH", body: { name: name.trim() } });
+      invalidate(collection.apiPath);
       showToast("Token renamed");
       onClose();
     });

@@ -6,14 +6,15 @@ import { ApiError, request } from "../../vault-api/api-client.ts";
 import { useMutation } from "../../vault-api/use-mutation.ts";
 import { invalidate } from "../../vault-api/use-query.ts";
 import type { TokenDialogProps } from "./rename-token.tsx";
+import type { TokenCollection } from "./token-collection.ts";
 
 /** undefined → confirmed, or undefined → unconfirmed → confirmed: confirmed once every server has acknowledged it. */
 type RevocationStatus = "confirmed" | "unconfirmed";
 
-export function RevokeToken({ token, onClose }: TokenDialogProps) {
+export function RevokeToken({ collection, token, onClose }: TokenDialogProps) {
   const [status, setStatus] = useState<RevocationStatus>();
   const { error, isBusy, run } = useMutation();
-  const revoke = (): void => void run(async () => setStatus(await revokeEverywhere(token.id)));
+  const revoke = (): void => void run(async () => setStatus(await revokeEverywhere(collection, token.id)));
   return (
     <Dialog title={status === undefined ? `Revoke “${token.name}”?` : `“${token.name}”`} onClose={onClose}>
       <div className="stack revoke-status" aria-live="polite">
@@ -58,17 +59,17 @@ export function RevokeToken({ token, onClose }: TokenDialogProps) {
   );
 }
 
-async function revokeEverywhere(id: string): Promise<RevocationStatus> {
+async function revokeEverywhere({ apiPath }: TokenCollection, id: string): Promise<RevocationStatus> {
   try {
-    await request(`/api/secrets/tokens/${id}?wait=all`, { method: "DELETE" });
+    await request(`${apiPath}/${id}?wait=all`, { method: "DELETE" });
     return "confirmed";
   } catch (error) {
     // "unavailable" covers both servers that lag behind and an unreachable database, so the token itself is checked.
     if (!(error instanceof ApiError) || error.code !== "unavailable") throw error;
-    const { body } = await request<ApiToken>(`/api/secrets/tokens/${id}`).catch(() => ({ body: undefined }));
+    const { body } = await request<ApiToken>(`${apiPath}/${id}`).catch(() => ({ body: undefined }));
     if (body === undefined || body.revoked_at === null) throw error;
     return "unconfirmed";
   } finally {
-    invalidate("/api/secrets/tokens");
+    invalidate(apiPath);
   }
 }

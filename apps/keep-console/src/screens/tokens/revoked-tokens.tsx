@@ -4,26 +4,29 @@ import { useState } from "react";
 import { request } from "../../vault-api/api-client.ts";
 import { useMutation } from "../../vault-api/use-mutation.ts";
 import { useQuery } from "../../vault-api/use-query.ts";
+import type { TokenCollection } from "./token-collection.ts";
 import { TokenList } from "./token-list.tsx";
 
 type TokenPage = { readonly items: readonly ApiToken[]; readonly next_cursor?: string };
 
-const path = "/api/secrets/tokens?state=revoked&limit=50";
+export type RevokedTokensProps = {
+  readonly collection: TokenCollection;
+  readonly vaults: readonly Vault[];
+};
 
 /** Collapsed by default. */
-export function RevokedTokens({ vaults }: { readonly vaults: readonly Vault[] }) {
+export function RevokedTokens({ collection, vaults }: RevokedTokensProps) {
+  const path = `${collection.apiPath}?state=revoked&limit=50`;
   const first = useQuery<TokenPage>(path);
   if (first.state !== "loaded" || first.body.items.length === 0) return null;
-  return <RevokedTokenDetails key={first.body.items.length} first={first.body} vaults={vaults} />;
+  return (
+    <RevokedTokenDetails key={first.body.items.length} {...{ collection, path, vaults }} first={first.body} />
+  );
 }
 
-function RevokedTokenDetails({
-  first,
-  vaults,
-}: {
-  readonly first: TokenPage;
-  readonly vaults: readonly Vault[];
-}) {
+type RevokedTokenDetailsProps = RevokedTokensProps & { readonly path: string; readonly first: TokenPage };
+
+function RevokedTokenDetails({ collection, path, first, vaults }: RevokedTokenDetailsProps) {
   const [more, setMore] = useState<readonly TokenPage[]>([]);
   const { error, isBusy, run } = useMutation();
   const pages = [first, ...more];
@@ -41,7 +44,7 @@ function RevokedTokenDetails({
         {next === undefined ? "" : " and more"})
       </summary>
       <div className="stack">
-        <TokenList tokens={tokens} vaults={vaults} />
+        <TokenList {...{ collection, tokens, vaults }} />
         {error !== undefined && <ErrorNotice text={error.message} onRetry={load} />}
         {next !== undefined && (
           <div>

@@ -22,16 +22,16 @@ export type RotateTokenProps = TokenDialogProps & {
   readonly onIssued: (issued: IssuedToken, oldValueNote: string) => void;
 };
 
-export function RotateToken({ token, session, onClose, onIssued }: RotateTokenProps) {
+export function RotateToken({ token, session, collection, onClose, onIssued }: RotateTokenProps) {
   const [gracePeriod, setGracePeriod] = useState("3600");
   const { error, isBusy, run } = useMutation();
   const rotate = (): void =>
     void run(async () => {
-      const { body } = await request<IssuedToken>(`/api/secrets/tokens/${token.id}/rotate`, {
+      const { body } = await request<IssuedToken>(`${collection.apiPath}/${token.id}/rotate`, {
         method: "POST",
         body: { grace_seconds: Number(gracePeriod) },
       });
-      invalidate("/api/secrets/tokens");
+      invalidate(collection.apiPath);
       onIssued(body, gracePeriods.get(gracePeriod)?.note ?? "");
     });
   return (
@@ -45,7 +45,7 @@ export function RotateToken({ token, session, onClose, onIssued }: RotateTokenPr
         onChange={setGracePeriod}
       />
       {requiresFreshSignIn(error) ? (
-        <SignInAgain session={session} purpose="rotate a token" returnTo="/secrets/tokens" />
+        <SignInAgain session={session} purpose="rotate a token" returnTo={collection.href} />
       ) : (
         error !== undefined && <ErrorNotice text={error.message} />
       )}

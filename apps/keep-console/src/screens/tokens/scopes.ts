@@ -47,6 +47,12 @@ export const scopeGroups: readonly ScopeGroup[] = [
         implies: [],
       },
       {
+        scope: "grants:read",
+        title: "See who has access to vaults",
+        description: "List the members and teams with whom the vaults of an organisation are shared.",
+        implies: ["vaults:read"],
+      },
+      {
         scope: "audit:read",
         title: "Read audit logs",
         description: "Read, verify and export audit logs.",
@@ -87,6 +93,12 @@ export const scopeGroups: readonly ScopeGroup[] = [
         title: "Manage tokens",
         description: "Create, rotate and revoke tokens, limited to this token's own permissions.",
         implies: ["tokens:read"],
+      },
+      {
+        scope: "grants:write",
+        title: "Share vaults",
+        description: "Share the vaults of an organisation with its members and teams, and end it.",
+        implies: ["grants:read"],
       },
       {
         scope: "vaults:delete",

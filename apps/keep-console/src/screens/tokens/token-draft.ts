@@ -1,10 +1,13 @@
 import type { NewToken } from "@hearth-and-keep/vault-contract";
 import { minimalScopes, type Scope } from "./scopes.ts";
+import type { TokenCollection, TokenHolder } from "./token-collection.ts";
 import { parseLines, validateAddress, validatePathPattern } from "./validate-restrictions.ts";
 
 /** Form content of a new token. None of it is secret: the server generates the value. */
 export type TokenDraft = {
   readonly name: string;
+  /** For tokens of an organisation. */
+  readonly holder: TokenHolder;
   readonly scopes: readonly Scope[];
   readonly vaults: "all" | readonly string[];
   /** One per line. */
@@ -20,6 +23,7 @@ export type Expiry = "7" | "30" | "90" | "365" | "date" | "never";
 /** Starts with the least privilege. */
 export const initialDraft: TokenDraft = {
   name: "",
+  holder: "me",
   scopes: ["secrets:read"],
   vaults: "all",
   paths: "",
@@ -62,7 +66,12 @@ export function expirationDate({ expiry, date }: TokenDraft, now = Date.now()): 
   return Number.isNaN(end) ? null : new Date(end).toISOString();
 }
 
-export function toNewToken(draft: TokenDraft): NewToken {
+/** A new token of an organisation also says whom it is for. */
+export function toRequestBody(draft: TokenDraft, { holders }: TokenCollection): object {
+  return holders === undefined ? toNewToken(draft) : { ...toNewToken(draft), for: draft.holder };
+}
+
+function toNewToken(draft: TokenDraft): NewToken {
   const paths = parseLines(draft.paths);
   const addresses = parseLines(draft.addresses);
   return {
@@ -75,16 +84,18 @@ export function toNewToken(draft: TokenDraft): NewToken {
   };
 }
 
-const storageKey = "token-draft";
-
 /** Survives a sign-in, which leaves the page; `restoreDraft` removes it. */
-export function storeDraft(draft: TokenDraft): void {
-  window.sessionStorage.setItem(storageKey, JSON.stringify(draft));
+export function storeDraft(collection: TokenCollection, draft: TokenDraft): void {
+  window.sessionStorage.setItem(storageKey(collection), JSON.stringify(draft));
 }
 
-export function restoreDraft(): TokenDraft | undefined {
-  const text = window.sessionStorage.getItem(storageKey);
-  window.sessionStorage.removeItem(storageKey);
+export function restoreDraft(collection: TokenCollection): TokenDraft | undefined {
+  const text = window.sessionStorage.getItem(storageKey(collection));
+  window.sessionStorage.removeItem(storageKey(collection));
   // Written by `storeDraft`.
   return text === null ? undefined : (JSON.parse(text) as TokenDraft);
+}
+
+function storageKey({ apiPath }: TokenCollection): string {
+  return `token-draft ${apiPath}`;
 }

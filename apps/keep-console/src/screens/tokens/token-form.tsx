@@ -2,19 +2,21 @@ import { ErrorNotice, Link } from "@hearth-and-keep/page-design";
 import type { Session, Vault } from "@hearth-and-keep/vault-contract";
 import { type FormEvent, useRef, useState } from "react";
 import { TextField } from "../../design/field.tsx";
+import { RadioGroup } from "../../design/radio-group.tsx";
 import { requiresFreshSignIn, SignInAgain } from "../../shell/sign-in-again.tsx";
 import { type ApiError, request } from "../../vault-api/api-client.ts";
 import { useMutation } from "../../vault-api/use-mutation.ts";
 import { invalidate } from "../../vault-api/use-query.ts";
 import type { IssuedToken } from "./issued-token.tsx";
 import { ScopeFields } from "./scope-fields.tsx";
+import type { TokenCollection } from "./token-collection.ts";
 import {
   type DraftErrors,
   initialDraft,
   restoreDraft,
   storeDraft,
   type TokenDraft,
-  toNewToken,
+  toRequestBody,
   validateDraft,
 } from "./token-draft.ts";
 import { TokenExpiry } from "./token-expiry.tsx";
@@ -22,13 +24,14 @@ import { TokenRestrictions } from "./token-restrictions.tsx";
 
 export type TokenFormProps = {
   readonly session: Session;
+  readonly collection: TokenCollection;
   readonly vaults: readonly Vault[];
   readonly onIssued: (issued: IssuedToken) => void;
 };
 
 /** All properties of a new token; the server generates its value. */
-export function TokenForm({ session, vaults, onIssued }: TokenFormProps) {
-  const { draft, change, fieldErrors, error, isBusy, submit } = useTokenForm(onIssued);
+export function TokenForm({ session, collection, vaults, onIssued }: TokenFormProps) {
+  const { draft, change, fieldErrors, error, isBusy, submit } = useTokenForm(collection, onIssued);
   const form = useRef<HTMLFormElement>(null);
   const onSubmit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
@@ -48,6 +51,7 @@ export function TokenForm({ session, vaults, onIssued }: TokenFormProps) {
           error={fieldErrors.name}
           onChange={(event) => change({ name: event.currentTarget.value })}
         />
+        <HolderField {...{ collection, draft }} onChange={change} />
         <ScopeFields
           chosen={draft.scopes}
           error={fieldErrors.scopes}
@@ -57,7 +61,7 @@ export function TokenForm({ session, vaults, onIssued }: TokenFormProps) {
         <TokenRestrictions draft={draft} vaults={vaults} errors={fieldErrors} onChange={change} />
         {error !== undefined && !needsSignIn && <ErrorNotice text={error.message} />}
         <div className="row form-actions">
-          <Link className="button" to="/secrets/tokens">
+          <Link className="button" to={collection.href}>
             Cancel
           </Link>
           <button type="submit" className={needsSignIn ? "button" : "button primary"} disabled={isBusy}>
@@ -69,11 +73,31 @@ export function TokenForm({ session, vaults, onIssued }: TokenFormProps) {
         <SignInAgain
           session={session}
           purpose="create a token"
-          returnTo="/secrets/tokens?new=token"
-          onLeave={() => storeDraft(draft)}
+          returnTo={`${collection.href}?new=token`}
+          onLeave={() => storeDraft(collection, draft)}
         />
       )}
     </div>
+  );
+}
+
+type HolderFieldProps = Pick<TokenFormProps, "collection"> & {
+  readonly draft: TokenDraft;
+  readonly onChange: (change: Partial<TokenDraft>) => void;
+};
+
+function HolderField({ collection: { holders = [] }, draft, onChange }: HolderFieldProps) {
+  if (holders.length < 2) return null;
+  return (
+    <RadioGroup
+      legend="Token for"
+      value={draft.holder}
+      options={holders}
+      // A token of the organisation cannot have vaults that its creator does not manage yet.
+      onChange={(holder) =>
+        onChange({ holder, ...(holder === "organisation" && draft.vaults === "all" ? { vaults: [] } : {}) })
+      }
+    />
   );
 }
 
@@ -87,8 +111,8 @@ type TokenFormState = {
   readonly submit: () => Promise<boolean>;
 };
 
-function useTokenForm(onIssued: (issued: IssuedToken) => void): TokenFormState {
-  const [draft, setDraft] = useState<TokenDraft>(() => restoreDraft() ?? initialDraft);
+function useTokenForm(collection: TokenCollection, onIssued: (issued: IssuedToken) => void): TokenFormState {
+  const [draft, setDraft] = useState<TokenDraft>(() => restoreDraft(collection) ?? initialDraft);
   const [isSubmitted, setIsSubmitted] = useState(false);
   const { error, isBusy, run } = useMutation();
   const allErrors = validateDraft(draft);
@@ -100,9 +124,9 @@ function useTokenForm(onIssued: (issued: IssuedToken) => void): TokenFormState {
       return false;
     }
     await run(async () => {
-      const body = toNewToken(draft);
-      const issued = await request<IssuedToken>("/api/secrets/tokens", { method: "POST", body });
-      invalidate("/api/secrets/tokens");
+      const body = toRequestBody(draft, collection);
+      const issued = await request<IssuedToken>(collection.apiPath, { method: "POST", body });
+      invalidate(collection.apiPath);
       onIssued(issued.body);
     });
     return true;

@@ -2,16 +2,16 @@ import type { ApiToken, Vault } from "@hearth-and-keep/vault-contract";
 import { ActionMenu, type MenuAction } from "../../design/menu.tsx";
 import { formatTimeUntil, Timestamp } from "../../design/timestamp.tsx";
 import { minimalScopes, scopeTitle } from "./scopes.ts";
-
-export type TokenAction = "rename" | "rotate" | "revoke";
+import type { TokenAction, TokenCollection } from "./token-collection.ts";
 
 export type TokenListProps = {
+  readonly collection: TokenCollection;
   readonly tokens: readonly ApiToken[];
   readonly vaults: readonly Vault[];
   readonly onAct?: (action: TokenAction, token: ApiToken) => void;
 };
 
-export function TokenList({ tokens, vaults, onAct }: TokenListProps) {
+export function TokenList({ collection, tokens, vaults, onAct }: TokenListProps) {
   return (
     <ul className="card tokens">
       {tokens.map((token) => (
@@ -22,11 +22,20 @@ export function TokenList({ tokens, vaults, onAct }: TokenListProps) {
               <code>{token.fingerprint}</code>, created <Timestamp at={token.created_at} />
               {token.created_by.startsWith("token:") && " by a token"}
             </span>
+            {collection.describeOwner !== undefined && (
+              <span className="muted small break-words">{collection.describeOwner(token)}</span>
+            )}
           </div>
           <TokenPermissions token={token} vaults={vaults} />
           <TokenStatus token={token} />
           {onAct !== undefined && (
-            <ActionMenu label={`More actions for ${token.name}`} actions={tokenActions(token, onAct)} />
+            <ActionMenu
+              label={`More actions for ${token.name}`}
+              actions={collection.actions.map((action) => ({
+                ...menuActions[action],
+                onSelect: () => onAct(action, token),
+              }))}
+            />
           )}
         </li>
       ))}
@@ -34,16 +43,11 @@ export function TokenList({ tokens, vaults, onAct }: TokenListProps) {
   );
 }
 
-function tokenActions(
-  token: ApiToken,
-  onAct: (action: TokenAction, token: ApiToken) => void,
-): readonly MenuAction[] {
-  return [
-    { label: "Rename", onSelect: () => onAct("rename", token) },
-    { label: "Rotate", onSelect: () => onAct("rotate", token) },
-    { label: "Revoke", isDangerous: true, onSelect: () => onAct("revoke", token) },
-  ];
-}
+const menuActions: Readonly<Record<TokenAction, Omit<MenuAction, "onSelect">>> = {
+  rename: { label: "Rename" },
+  rotate: { label: "Rotate" },
+  revoke: { label: "Revoke", isDangerous: true },
+};
 
 function TokenPermissions({
   token,
@@ -142,6 +146,8 @@ const reasons = {
   leaked: "reported as leaked",
   "account-deleted": "the account was deleted",
   "parent-revoked": "the token or trust rule that created it ended",
+  "member-removed": "the member left the organisation",
+  "vault-transferred": "its vault was transferred to another account",
 } as const;
 
 function Revoked({ token }: { readonly token: ApiToken }) {

@@ -1,7 +1,8 @@
 import type { Vault } from "@hearth-and-keep/vault-contract";
-import { CheckboxField, SelectField, TextArea } from "../../design/field.tsx";
+import { TextArea } from "../../design/field.tsx";
+import { PathPatternsField } from "./path-patterns-field.tsx";
 import type { DraftErrors, TokenDraft } from "./token-draft.ts";
-import { describePattern, parseLines, validatePathPattern } from "./validate-restrictions.ts";
+import { VaultFields } from "./vault-fields.tsx";
 
 export type TokenRestrictionsProps = {
   readonly draft: TokenDraft;
@@ -18,20 +19,19 @@ export function TokenRestrictions({ draft, vaults, errors, onChange }: TokenRest
         <h2 id="token-restrictions">Restrictions</h2>
         <p className="muted">Optional. They limit the damage if the token leaks.</p>
       </div>
-      <VaultFields draft={draft} vaults={vaults} errors={errors} onChange={onChange} />
+      <VaultFields
+        selected={draft.vaults}
+        vaults={vaults}
+        allowsAll={draft.holder === "me"}
+        error={errors.vaults}
+        onChange={(selected) => onChange({ vaults: selected })}
+      />
       <div className="token-restriction-fields">
-        <div className="stack tight">
-          <TextArea
-            label="Paths"
-            hint="One per line. Leave empty for all paths. * matches one name, ** at the end everything below."
-            placeholder="/prod/**"
-            rows={3}
-            value={draft.paths}
-            error={errors.paths}
-            onChange={(event) => onChange({ paths: event.currentTarget.value })}
-          />
-          <PatternDescriptions paths={draft.paths} />
-        </div>
+        <PathPatternsField
+          value={draft.paths}
+          error={errors.paths}
+          onChange={(paths) => onChange({ paths })}
+        />
         <TextArea
           label="IP addresses"
           hint="Addresses or ranges that may use the token, one per line. Leave empty for any."
@@ -43,50 +43,5 @@ export function TokenRestrictions({ draft, vaults, errors, onChange }: TokenRest
         />
       </div>
     </section>
-  );
-}
-
-/** Explains the valid patterns while they are typed. */
-function PatternDescriptions({ paths }: { readonly paths: string }) {
-  const validPatterns = parseLines(paths).filter((line) => validatePathPattern(line) === undefined);
-  return (
-    <ul className="small muted break-words" aria-label="Matching paths" aria-live="polite">
-      {validPatterns.map((line) => (
-        <li key={line}>{describePattern(line)}</li>
-      ))}
-    </ul>
-  );
-}
-
-function VaultFields({ draft, vaults, errors, onChange }: TokenRestrictionsProps) {
-  const selected = draft.vaults;
-  return (
-    <div className="stack tight">
-      <SelectField
-        label="Vaults"
-        value={selected === "all" ? "all" : "some"}
-        error={errors.vaults}
-        options={[
-          { value: "all", label: "All current and future vaults" },
-          { value: "some", label: "Selected vaults" },
-        ]}
-        onChange={(value) => onChange({ vaults: value === "all" ? "all" : [] })}
-      />
-      {selected !== "all" && (
-        <fieldset className="vault-fields">
-          <legend className="visually-hidden">Selected vaults</legend>
-          {vaults.map(({ id, name }) => (
-            <CheckboxField
-              key={id}
-              label={<span className="break-words">{name}</span>}
-              isChecked={selected.includes(id)}
-              onChange={(isChecked) =>
-                onChange({ vaults: isChecked ? [...selected, id] : selected.filter((other) => other !== id) })
-              }
-            />
-          ))}
-        </fieldset>
-      )}
-    </div>
   );
 }

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from "react";
-import { type ApiError, request, toApiError } from "../../vault-api/api-client.ts";
+import { type ApiError, request, toApiError } from "./api-client.ts";
 
 export type PagedList<Item> = {
   readonly state: "loading" | "failed" | "loaded";
