@@ -2,7 +2,7 @@
  * @module
  * The commands of the command line, one per file. Each takes its settings and dependencies and returns when done;
  * expected errors are thrown as a Failure, which `main.ts` turns into a message and an exit code.
- * Imported by `main.ts` only.
+ * Imported by `serve-command.ts` only.
  */
 
 import { setFlagsFromString } from "node:v8";
@@ -23,6 +23,7 @@ import { consoleFolders, consolePolicy } from "../console/console-files.ts";
 import type { Database, DatabaseAddresses } from "../database/open-database.ts";
 import type { KeepDependencies } from "../dependencies.ts";
 import type { Failure } from "../failures.ts";
+import { findVaultRoute } from "../grants/queries.ts";
 import type { ReadinessCheck } from "../health.ts";
 import { checkKey } from "../keys/check-key.ts";
 import { readKeys } from "../keys/key-encryption-key.ts";
@@ -37,7 +38,7 @@ import { readSecondsSinceCheck } from "../memberships/queries.ts";
 import { createMetrics, type Metrics } from "../metrics.ts";
 import { createMetricsService } from "../openapi/http.ts";
 import { issueOperatorCode } from "../operators/first-operator.ts";
-import { findMembership } from "../organisations/find-membership.ts";
+import { createAccessFinder, createOwnerAccess } from "../organisations/member-access.ts";
 import { createVaultServer, type KeepLogger } from "../server.ts";
 import { assertDevelopmentDatabase } from "../sign-in/development-sign-in.ts";
 import { listProviderOrigins } from "../sign-in/identity-provider.ts";
@@ -90,13 +91,14 @@ export async function serve(config: ServeConfig, dependencies: ServeDependencies
   const { metrics } = services;
   await using node = await startNode(database);
   evictVaultKeys(services, node);
-  await using lastUsed = createLastUsed(database, () => node.invalidation.databaseNow());
+  await using lastUsed = createLastUsed(database, node.invalidation.databaseNow);
   const access = createAccess(config, { ...services, logger, signIn, node, lastUsed });
   const server = createVaultServer({
     ...services,
     logger,
     signIn,
     access,
+    findAccess: access.findAccess,
     ...createWorkloadServices(config, services, outbound),
     tokenLifetimeDays: config.tokenLifetimeDays,
     console: await prepareConsole(signIn),
@@ -183,7 +185,7 @@ function prepareMembershipChecks(
     source: membershipSource,
     admission: signIn.admission,
     intervalMilliseconds: membershipCheckMilliseconds,
-    now: () => node.invalidation.databaseNow(),
+    now: node.invalidation.databaseNow,
     countCheck: metrics.countMembershipCheck,
   };
 }
@@ -270,33 +272,31 @@ type AccessSources = Pick<Services, "database" | "metrics" | "serverKeys"> & {
 
 function createAccess(config: ServeConfig, sources: AccessSources): AccessDependencies {
   const { database, metrics, serverKeys, logger, signIn, node, lastUsed } = sources;
+  const memberSources = {
+    database,
+    serverKeys,
+    onIntegrityError: (account: string) =>
+      logger.error("Stored membership or grants failed their integrity check", { account }),
+  };
+  const findAccess = createAccessFinder(memberSources);
   return {
     get publicUrl() {
       return signIn.publicUrl;
     },
     sessionCookie: signIn.sessionCookie,
-    limits: createRateLimits({ ...config, liveNodes: () => node.liveNodes() }),
+    limits: createRateLimits({ ...config, liveNodes: node.liveNodes }),
     checkToken: createTokenCheck({
       database,
       invalidation: node.invalidation,
       rowMacs: serverKeys.rowMacs,
+      findOwnerAccess: createOwnerAccess(node.invalidation, findAccess, memberSources),
       onIntegrityError: (account) => logger.error("Stored token failed its integrity check", { account }),
-      recordUse: (actor) => lastUsed.record(actor),
+      recordUse: lastUsed.record,
       countCheck: metrics.countTokenCheck,
     }),
     isStored: createStoredCredentials(database),
-    findRole: async (accountId, personId) =>
-      (
-        await findMembership(
-          { accountId, personId },
-          {
-            database,
-            serverKeys,
-            onIntegrityError: (account) =>
-              logger.error("Stored membership failed its integrity check", { account }),
-          },
-        )
-      )?.role,
+    findAccess,
+    findVaultRoute: (route) => findVaultRoute(database, route),
     checkSession: (text, address) =>
       checkSession(text, address, {
         database,

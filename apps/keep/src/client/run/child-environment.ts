@@ -1,0 +1,54 @@
+import { inheritedEnvironment } from "../config.ts";
+import type { NamedValue } from "../read-values.ts";
+
+export type Selection = {
+  /** Only these names, all of which must exist. */
+  readonly only: readonly string[] | undefined;
+  /** Names that must exist. */
+  readonly required: readonly string[];
+  readonly prefix: string;
+};
+
+export type ChildEnvironment = {
+  readonly variables: NodeJS.ProcessEnv;
+  /** The values that were added. */
+  readonly values: readonly string[];
+  /** Names of secrets that cannot be in an environment: other characters, or bytes that are no text. */
+  readonly skipped: readonly string[];
+};
+
+/** Names that are asked for and do not exist. */
+export function findMissing(
+  items: readonly Pick<NamedValue, "name">[],
+  { only = [], required }: Selection,
+): readonly string[] {
+  const names = new Set(items.map(({ name }) => name));
+  return [...new Set([...only, ...required])].filter((name) => !names.has(name));
+}
+
+/** This process's environment without Keep's own variables, and the secrets, which win. */
+export function createChildEnvironment(
+  items: readonly NamedValue[],
+  { only, prefix }: Selection,
+  inherited: NodeJS.ProcessEnv = inheritedEnvironment(),
+): ChildEnvironment {
+  const selected = items.filter(({ name }) => only === undefined || only.includes(name));
+  const [usable, unusable] = partition(selected, prefix);
+  const secrets = usable.map((item): readonly [string, string] => [prefix + item.name, textOf(item) ?? ""]);
+  return {
+    variables: { ...inherited, ...Object.fromEntries(secrets) },
+    values: secrets.map(([, value]) => value),
+    skipped: unusable.map(({ name }) => name),
+  };
+}
+
+function partition(items: readonly NamedValue[], prefix: string) {
+  const isUsable = (item: NamedValue) =>
+    /^[A-Za-z_][A-Za-z0-9_]*$/u.test(prefix + item.name) && textOf(item) !== undefined;
+  return [items.filter(isUsable), items.filter((item) => !isUsable(item))] as const;
+}
+
+/** Undefined for what is no text, and for text with a NUL, at which the system would cut it. */
+function textOf({ value, encoding }: Pick<NamedValue, "value" | "encoding">): string | undefined {
+  return encoding === "utf8" && !value.includes("\0") ? value : undefined;
+}
