@@ -26,8 +26,8 @@ export function sized(real: number, smoke: number): number {
 }
 
 const roundCount = sized(5, 1);
-/** Discarded: the first requests load the model and fill the caches. */
-const warmUpRounds = 1;
+/** Discarded: the first requests load the model and fill the caches. A smoke test can do without. */
+const warmUpRounds = sized(1, 0);
 const outputFolder = resolve(import.meta.dirname, "../build/bench");
 
 /** Measures both sides alternately, once per round; the ratio is ours divided by theirs. */

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { evaluateRun, provenByTests, type TestRun } from "./prove-by-tests.ts";
 
 function run(changes: Partial<TestRun>): TestRun {
-  return { passed: 3, failed: 0, files: [], figures: [], failures: [], ...changes };
+  return { passed: 3, failed: 0, files: [], figures: [], failures: [], failedFiles: [], ...changes };
 }
 
 const figure = { claim: "topic 1", text: "10 of 10 things", counted: { reached: 10, needed: 10 } };

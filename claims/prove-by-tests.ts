@@ -13,6 +13,8 @@ export type TestRun = {
   readonly figures: readonly Figure[];
   /** For each failed test: its file, its name, and the first line of the error. */
   readonly failures: readonly string[];
+  /** Their paths below the root. */
+  readonly failedFiles: readonly string[];
 };
 
 export type Claim = { readonly title: string; readonly paths: readonly string[] };
@@ -84,7 +86,13 @@ export async function runTests(
   }
 }
 
-const noReport = { passed: 0, failed: 1, files: [], failures: ["The test runner left no report"] };
+const noReport = {
+  passed: 0,
+  failed: 1,
+  files: [],
+  failures: ["The test runner left no report"],
+  failedFiles: [],
+};
 
 /** The fields that we read from the runner's JSON report. */
 type Report = {
@@ -107,6 +115,7 @@ async function readReport(path: string): Promise<Omit<TestRun, "figures">> {
     passed: report.numPassedTests,
     failed: report.numFailedTests + report.numPendingTests + broken.length,
     files: report.testResults.map((file) => file.name),
+    failedFiles: report.testResults.filter(hasFailed).map(({ name }) => relative(root, name)),
     failures: [
       ...broken.map((file) => formatFailure(file, file.message)),
       ...report.testResults.flatMap((file) =>
@@ -118,6 +127,11 @@ async function readReport(path: string): Promise<Omit<TestRun, "figures">> {
       ),
     ],
   };
+}
+
+/** Also when a test did not run. */
+function hasFailed({ status, assertionResults }: TestFile): boolean {
+  return status === "failed" || assertionResults.some((test) => test.status !== "passed");
 }
 
 function formatFailure({ name }: TestFile, text: string): string {

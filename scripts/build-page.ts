@@ -34,6 +34,8 @@ export async function buildPage({ source, target, address }: PagePlan): Promise<
     dir: output,
     format: "esm",
     minify: true,
+    // Small modules that several parts share would each become a file that the first screen requests.
+    codeSplitting: { groups: [{ name: "shared", minShareCount: 4, maxModuleSize: 6000 }] },
     entryFileNames: "[name]-[hash].js",
     chunkFileNames: "[name]-[hash].js",
   });

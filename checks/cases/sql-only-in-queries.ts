@@ -19,10 +19,10 @@ import { Pool } from "pg";
 
 export const pool = Pool;
 `,
-    "apps/keep/src/main.ts": `
-import { pool } from "./database/pool.ts";
+    "apps/keep/src/commands/open-stored.ts": `
+import { pool } from "../database/pool.ts";
 
-export const main = pool;
+export const openStored = pool;
 `,
     "apps/keep/src/secrets/queries.ts": `
 import { pool } from "../database/pool.ts";

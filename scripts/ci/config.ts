@@ -6,8 +6,8 @@ export const shellStages = {
   caches: process.env["CI_CACHES"] === "cold" ? "cold" : "warm",
 } as const;
 
-/** Identifies the run's processes and files on this machine: its run id and its temporary folder. */
+/** Identifies the run's processes and files on this machine: its run id and its temporary folders. */
 export const runTrace = {
   runId: process.env["HEARTH_AND_KEEP_RUN"] ?? "",
-  folder: process.env["TMPDIR"] ?? "",
+  folders: [process.env["TMPDIR"], process.env["TEST_MEMORY_FOLDER"]].filter((path) => path !== undefined),
 } as const;

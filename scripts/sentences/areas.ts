@@ -9,7 +9,7 @@ export const programs: Readonly<Record<string, Program>> = {
       "apps/hearth/bin/*.js",
       "apps/hearth/src/main.ts",
       "apps/hearth/src/{commands,terminal,server-client}/**/*.ts",
-      "packages/{command-line,hearth-contract}/src/**/*.ts",
+      "packages/{command-line,terminal,hearth-contract}/src/**/*.ts",
     ],
     settings: ["apps/hearth/src/**/*config.ts", "packages/configuration/src/**/*.ts"],
     API: [
@@ -21,14 +21,18 @@ export const programs: Readonly<Record<string, Program>> = {
     "web UI": ["apps/hearth-web/src/**/*.{ts,tsx,html}", "packages/page-design/src/**/*.{ts,tsx}"],
   },
   keep: {
-    "command line": ["apps/keep/bin/*.js", "apps/keep/src/main.ts", "apps/keep/src/commands/**/*.ts"],
+    "command line": [
+      "apps/keep/bin/*.js",
+      "apps/keep/src/main.ts",
+      "apps/keep/src/{commands,client}/**/*.ts",
+    ],
     settings: ["apps/keep/src/**/*config.ts"],
     API: [
       "apps/keep/src/*.ts",
       "apps/keep/src/{access,accounts,audit,authorization,cleanup,cluster,console,database,idempotency,keys,openapi,secrets,tokens,vaults}/**/*.ts",
       "packages/{vault-contract,envelope-crypto,audit-chain,audit-records,transparency-log}/src/**/*.ts",
     ],
-    "sign-in pages": ["apps/keep/src/sign-in/**/*.ts"],
+    "sign-in pages": ["apps/keep/src/{sign-in,logins}/**/*.ts"],
     console: ["apps/keep-console/src/**/*.{ts,tsx,html}"],
   },
 };

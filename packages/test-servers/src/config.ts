@@ -19,6 +19,9 @@ export function setRunCacheFolder(path: string): void {
   process.env[runCacheVariable] = path;
 }
 
+/** When set, a folder in memory, for files that are written often and need not survive anything. */
+export const memoryFolder: string | undefined = process.env["TEST_MEMORY_FOLDER"];
+
 /** When set, screenshots of tests are saved here; otherwise none are written. */
 export const screenshotFolder: string | undefined = process.env["SCREENSHOTS"];
 

@@ -23,6 +23,7 @@ export {
 export { type Watched, type WatchRules, watchPage } from "./browser/watch-page.ts";
 export {
   cacheFolder,
+  childEnvironment,
   compileCacheEnvironment,
   downloadEnvironment,
   ipcEnvironment,

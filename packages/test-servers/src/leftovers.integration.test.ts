@@ -19,7 +19,7 @@ test("a running process, its open port and a leftover file are each reported", a
     isReady: (output) => output !== "",
   });
   await writeFile(join(folder.path, "leftover"), "");
-  expect(findLeftovers({ runId, folder: folder.path })).toEqual([
+  expect(findLeftovers({ runId, folders: [folder.path] })).toEqual([
     expect.stringContaining(`process ${leftover.pid} still runs`),
     `port ${leftover.output().trim()} is still open`,
     '"leftover" is still in the temporary folder',
@@ -36,7 +36,7 @@ test("a run that cleaned up has no leftovers", async () => {
       environment: { HEARTH_AND_KEEP_RUN: runId },
       isReady: (output) => output !== "",
     });
-    expect(findLeftovers({ runId, folder: folder.path })[0]).toContain(`process ${child.pid} still runs`);
+    expect(findLeftovers({ runId, folders: [folder.path] })[0]).toContain(`process ${child.pid} still runs`);
   }
-  expect(findLeftovers({ runId, folder: folder.path })).toEqual([]);
+  expect(findLeftovers({ runId, folders: [folder.path] })).toEqual([]);
 });

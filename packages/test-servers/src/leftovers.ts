@@ -4,12 +4,12 @@ import { hasVariable, parentOf, processIds, readProcessFile } from "./process-ta
 export type RunTrace = {
   /** The value of HEARTH_AND_KEEP_RUN in the environment of every process of the run. */
   readonly runId: string;
-  /** The folder that was the run's TMPDIR. */
-  readonly folder: string;
+  /** The run's temporary folders. */
+  readonly folders: readonly string[];
 };
 
-/** The leftovers of a run, one sentence each: live processes, their open ports, files in its folder. */
-export function findLeftovers({ runId, folder }: RunTrace): readonly string[] {
+/** The leftovers of a run, one sentence each: live processes, their open ports, files in its folders. */
+export function findLeftovers({ runId, folders }: RunTrace): readonly string[] {
   const own = ancestors(process.pid);
   const processes = processIds().filter(
     (pid) => !own.has(pid) && hasVariable(pid, "HEARTH_AND_KEEP_RUN", runId),
@@ -17,7 +17,9 @@ export function findLeftovers({ runId, folder }: RunTrace): readonly string[] {
   return [
     ...processes.map((pid) => `process ${pid} still runs: ${commandOf(pid)}`),
     ...listeningPorts(processes).map((port) => `port ${port} is still open`),
-    ...readdirSync(folder).map((name) => `"${name}" is still in the temporary folder`),
+    ...folders
+      .flatMap((folder) => readdirSync(folder))
+      .map((name) => `"${name}" is still in the temporary folder`),
   ];
 }
 

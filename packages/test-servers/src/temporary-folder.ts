@@ -5,8 +5,8 @@ import { join } from "node:path";
 export type TemporaryFolder = AsyncDisposable & { readonly path: string };
 
 /** A separate folder for one test, deleted with its content when the scope ends. */
-export async function makeTemporaryFolder(purpose: string): Promise<TemporaryFolder> {
-  const path = await mkdtemp(join(tmpdir(), `${purpose}-`));
+export async function makeTemporaryFolder(purpose: string, parent = tmpdir()): Promise<TemporaryFolder> {
+  const path = await mkdtemp(join(parent, `${purpose}-`));
   return {
     path,
     async [Symbol.asyncDispose]() {

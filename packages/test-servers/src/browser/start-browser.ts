@@ -7,7 +7,7 @@
  */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { childEnvironment } from "../config.ts";
 import { findProgram } from "../find-program.ts";
 import { makeTemporaryFolder } from "../temporary-folder.ts";
@@ -34,6 +34,8 @@ export async function startBrowser(options: BrowserOptions = {}): Promise<TestBr
   await using resources = new AsyncDisposableStack();
   const folder = resources.use(await makeTemporaryFolder("browser"));
   const { environment, artifactsDir } = await makeFolders(folder.path);
+  // Loaded here, because it takes a second, and most tests start no browser.
+  const { chromium } = await import("playwright-core");
   const context = await chromium.launchPersistentContext(join(folder.path, "profile"), {
     executablePath,
     artifactsDir,

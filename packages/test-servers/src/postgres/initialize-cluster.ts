@@ -16,9 +16,9 @@ export type Cluster = AsyncDisposable & {
   readonly account: UnprivilegedAccount | undefined;
 };
 
-export async function initializeCluster(initdb: string): Promise<Cluster> {
+export async function initializeCluster(initdb: string, parent?: string): Promise<Cluster> {
   await using undo = new AsyncDisposableStack();
-  const folder = undo.use(await makeTemporaryFolder("postgres"));
+  const folder = undo.use(await makeTemporaryFolder("postgres", parent));
   const account = await findUnprivilegedAccount();
   if (account !== undefined) await chown(folder.path, account.uid, account.gid);
   const password = randomBytes(16).toString("hex");

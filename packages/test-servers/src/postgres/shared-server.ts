@@ -1,3 +1,4 @@
+import { memoryFolder } from "../config.ts";
 import { serveOnLoopback } from "../loopback-server.ts";
 import type { PostgresAddress } from "./databases.ts";
 import { type Postgres, startPostgres } from "./start-postgres.ts";
@@ -5,7 +6,9 @@ import { type Postgres, startPostgres } from "./start-postgres.ts";
 /** Serves the address of PostgreSQL to every process of a test run, and starts it on the first request. */
 export type SharedPostgres = AsyncDisposable & { readonly discoveryUrl: string };
 
-export async function sharePostgres(start: () => Promise<Postgres> = startPostgres): Promise<SharedPostgres> {
+export async function sharePostgres(
+  start: () => Promise<Postgres> = () => startPostgres({ folder: memoryFolder }),
+): Promise<SharedPostgres> {
   let starting: Promise<Postgres> | undefined;
   const server = await serveOnLoopback(async (_request, response) => {
     starting ??= start();

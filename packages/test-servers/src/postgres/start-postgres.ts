@@ -13,6 +13,8 @@ import { startServerProcess } from "./server-process.ts";
 export type PostgresOptions = {
   /** Survive a crash like a production server; the default favours speed. */
   readonly durable?: boolean;
+  /** Contains its files, instead of the temporary folder. */
+  readonly folder?: string | undefined;
   /** Additional server settings, by their names in postgresql.conf. */
   readonly settings?: Readonly<Record<string, string>>;
 };
@@ -36,7 +38,7 @@ export type Postgres = AsyncDisposable & {
 export async function startPostgres(options: PostgresOptions = {}): Promise<Postgres> {
   const programs = await findPostgresPrograms();
   await using undo = new AsyncDisposableStack();
-  const cluster = undo.use(await initializeCluster(programs.initdb));
+  const cluster = undo.use(await initializeCluster(programs.initdb, options.folder));
   const settings = { ...(options.durable === true ? {} : fastSettings), ...options.settings };
   const server = undo.use(await startServerProcess({ program: programs.postgres, cluster, settings }));
   const address = { host: "127.0.0.1", port: server.port, user: superuser, password: cluster.password };
@@ -65,4 +67,5 @@ const fastSettings = {
   autovacuum: "off",
   shared_buffers: "32MB",
   max_connections: "200",
+  max_wal_size: "128MB",
 };

@@ -10,6 +10,8 @@ export type GeneralAccount = {
   readonly hostedDomain?: string;
   /** In the claim `groups`. Above 200 the claim is left out and referred to, as Entra does. */
   readonly groups?: readonly string[];
+  /** Sent in place of those above: `name`, `hd`, `groups` and `_claim_names`, of any type. */
+  readonly claims?: Readonly<Record<string, unknown>>;
 };
 
 /** As many as Entra puts into a token. */
@@ -40,6 +42,7 @@ export function claimsOf(account: GeneralAccount): AccountClaims {
     name: account.name ?? account.email,
     ...(account.hostedDomain === undefined ? {} : { hd: account.hostedDomain }),
     ...groupClaims(account.groups),
+    ...account.claims,
   };
 }
 

@@ -6,7 +6,7 @@
  * Imported by the package's index and neighbouring tests.
  */
 import { randomBytes } from "node:crypto";
-import { type ClientMetadata, type Configuration, type JWK, Provider } from "oidc-provider";
+import type { ClientMetadata, Configuration, JWK, Provider } from "oidc-provider";
 import { serveOnLoopback } from "../../loopback-server.ts";
 import { escapeHtml } from "../sign-in-page.ts";
 import { makeSigningKey } from "../signing-keys.ts";
@@ -43,6 +43,8 @@ export async function startGeneralIdentityProvider(
   const accounts = createAccounts(options.accounts);
   const clients = new Map((options.clients ?? []).map((client) => [client.id, describeClient(client)]));
   let keys = [await makeSigningKey()];
+  // Loaded here, because most tests start no provider.
+  const library = await import("oidc-provider");
   let provider: Provider | undefined;
   await using undo = new AsyncDisposableStack();
   const server = await serveOnLoopback((request, response) => {
@@ -57,7 +59,7 @@ export async function startGeneralIdentityProvider(
   });
   const storage = createStorage(clients);
   const useKeys = (chosen: readonly JWK[]): void => {
-    provider = new Provider(server.origin, { ...fixed, adapter: storage, jwks: { keys: chosen } });
+    provider = new library.Provider(server.origin, { ...fixed, adapter: storage, jwks: { keys: chosen } });
   };
   useKeys(keys);
   const owned = undo.move();

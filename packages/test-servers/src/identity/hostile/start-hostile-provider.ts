@@ -6,13 +6,7 @@
  * Imported by the package's index and neighbouring tests.
  */
 import { createHash } from "node:crypto";
-import {
-  Events,
-  type MutableRedirectUri,
-  type MutableResponse,
-  OAuth2Issuer,
-  OAuth2Service,
-} from "oauth2-mock-server";
+import type { Events, MutableRedirectUri, MutableResponse, OAuth2Service } from "oauth2-mock-server";
 import { serveOnLoopback } from "../../loopback-server.ts";
 import { makeSigningKey } from "../signing-keys.ts";
 import { walkSignIn } from "../walk-sign-in.ts";
@@ -39,13 +33,20 @@ export async function startHostileIdentityProvider(
   account: HostileAccount = defaultAccount,
 ): Promise<HostileIdentityProvider> {
   const [key, unpublishedKey] = await Promise.all([makeSigningKey(), makeSigningKey()]);
-  const issuer = new OAuth2Issuer();
+  // Loaded here, because most tests start no provider.
+  const library = await import("oauth2-mock-server");
+  const issuer = new library.OAuth2Issuer();
   await issuer.keys.add(key);
-  const service = new OAuth2Service(issuer);
+  const service = new library.OAuth2Service(issuer);
   const server = await serveOnLoopback((request, response) => service.requestHandler(request, response));
   issuer.url = server.origin;
   let deviation: Deviation = deviations.honest;
-  applyBehaviour(service, { account, signing: { key, unpublishedKey }, currentDeviation: () => deviation });
+  applyBehaviour(service, {
+    account,
+    signing: { key, unpublishedKey },
+    currentDeviation: () => deviation,
+    events: library.Events,
+  });
   return {
     issuer: server.origin,
     behaveAs: (behaviour) => {
@@ -60,19 +61,23 @@ type BehaviourPlan = {
   readonly account: HostileAccount;
   readonly signing: SigningOptions;
   readonly currentDeviation: () => Deviation;
+  readonly events: typeof Events;
 };
 
-function applyBehaviour(service: OAuth2Service, { account, signing, currentDeviation }: BehaviourPlan): void {
+function applyBehaviour(
+  service: OAuth2Service,
+  { account, signing, currentDeviation, events }: BehaviourPlan,
+): void {
   const user = { sub: account.subject, email: account.email, email_verified: account.isEmailVerified };
-  service.on(Events.BeforeWellKnownOpenIdConfiguration, (document: MutableResponse) => {
+  service.on(events.BeforeWellKnownOpenIdConfiguration, (document: MutableResponse) => {
     const metadata = { ...membersOf(document), authorization_response_iss_parameter_supported: true };
     document.body = currentDeviation().discovery?.(metadata) ?? metadata;
   });
-  service.on(Events.BeforeAuthorizeRedirect, ({ url }: MutableRedirectUri) => {
+  service.on(events.BeforeAuthorizeRedirect, ({ url }: MutableRedirectUri) => {
     url.searchParams.set("iss", service.issuer.url ?? "");
     currentDeviation().redirect?.(url.searchParams);
   });
-  service.on(Events.BeforeResponse, (response: MutableResponse) => {
+  service.on(events.BeforeResponse, (response: MutableResponse) => {
     const tokens = membersOf(response);
     const { claims: change, sign = signHonestly, response: shape } = currentDeviation();
     const claims = {
@@ -83,7 +88,7 @@ function applyBehaviour(service: OAuth2Service, { account, signing, currentDevia
     const signed = { ...tokens, id_token: sign(change?.(claims) ?? claims, signing) };
     response.body = shape?.(signed) ?? signed;
   });
-  service.on(Events.BeforeUserinfo, (response: MutableResponse) => {
+  service.on(events.BeforeUserinfo, (response: MutableResponse) => {
     response.body = currentDeviation().userinfo?.(user) ?? user;
   });
 }
