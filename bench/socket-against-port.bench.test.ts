@@ -53,6 +53,12 @@ test.for([
       HEARTH_PARALLEL_REQUESTS: String(sequences),
       HEARTH_CONTEXT_LENGTH: String(contextTokens),
     });
+    // Loads the model.
+    await timeStream(`${hearth.url}/api/generate`, {
+      model: "model",
+      prompt: "Hello",
+      options: { num_predict: 1 },
+    });
     const requests = prompts(streams).map((prompt) => engineRequest(prompt, tokens));
     for (const { api, path, body } of chatStreams) {
       const atSocket = async (): Promise<number> => {

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { readdirSync, statSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { cleanEnvironment, searchPath } from "../config.ts";
@@ -31,6 +31,11 @@ export function packAndInstall(name: string, folder: string): Installed {
   const forGpu = packages.filter((each) => /cuda|vulkan|rocm|metal/.test(each));
   expect(packages).toContain(`@hearth-and-keep/${name}`);
   expect(forGpu, "GPU packages were installed").toEqual([]);
+  const licences = readFileSync(
+    join(folder, "node_modules/@hearth-and-keep", name, "dist/LICENSES.txt"),
+    "utf8",
+  );
+  expect(licences, "the licence of a bundled package").toContain("typebox");
   const megabytes = folderBytes(join(folder, "node_modules")) / 1e6;
   return {
     program: join(folder, "node_modules/.bin", name),

@@ -18,8 +18,10 @@ import {
   startPostgres,
   startProcess,
   stopProgramsOf,
+  type TestBrowser,
   testModel,
 } from "@hearth-and-keep/test-servers";
+import type { Page } from "playwright-core";
 import { expect, onTestFinished, test } from "vitest";
 import { seedRegistry } from "../../conformance/transfers/seed-registry.ts";
 import { root } from "../run-to-end.ts";
@@ -42,7 +44,7 @@ type Servers = {
   readonly ports: { readonly hearth: string; readonly keep: string };
 };
 
-/** Runs one line as a user would type it; `cd` and `export` persist, as in a terminal. */
+/** Runs one line as a user would type it; `cd`, `export` and `unset` persist, as in a terminal. */
 function runCommand({ line, expected }: QuickStartStep & { kind: "command" }, context: Context): void {
   const script = `set -e\n${line}\nprintf '\\0%s\\0' "$PWD"\nenv -0`;
   const [output = "", folder = "", ...variables] = execFileSync("bash", ["-c", script], {
@@ -53,8 +55,10 @@ function runCommand({ line, expected }: QuickStartStep & { kind: "command" }, co
     timeout: 180_000,
   }).split("\0");
   context.folder = folder;
-  for (const [name, ...value] of variables.map((variable) => variable.split("="))) {
-    if (name !== undefined && /^(HEARTH|KEEP)_/.test(name)) context.environment[name] = value.join("=");
+  const isOurs = (name: string): boolean => /^(?:HEARTH|KEEP)_/u.test(name);
+  for (const name of Object.keys(context.environment).filter(isOurs)) delete context.environment[name];
+  for (const [name = "", ...value] of variables.map((variable) => variable.split("="))) {
+    if (isOurs(name)) context.environment[name] = value.join("=");
   }
   for (const expectedLine of expected) {
     expect(hasExpectedLine(output, expectedLine), `${line} promises ${expectedLine}, printed ${output}`).toBe(
@@ -79,10 +83,7 @@ const token = "YOUR-TOKEN";
 /** The browser steps of the README: sign in, create a token under Secrets, Tokens, and copy it. */
 async function createToken(url: string): Promise<string> {
   await using browser = await startBrowser();
-  const page = await browser.openPage(url);
-  await page.getByRole("button", { name: /GitHub/u }).click();
-  await page.getByLabel("Account").fill("reader");
-  await page.getByRole("button", { name: "Authorize" }).click();
+  const page = await openSignedOut(browser, url);
   await page.waitForURL((at) => at.pathname.startsWith("/welcome") || at.pathname.startsWith("/secrets"));
   await page.getByRole("link", { name: "Tokens" }).click();
   await page.getByRole("link", { name: "New token" }).click();
@@ -91,6 +92,31 @@ async function createToken(url: string): Promise<string> {
   await page.getByRole("button", { name: "Create token" }).click();
   const shown = await page.getByRole("dialog", { name: "Copy your token now" }).textContent();
   return /sk-svc-[0-9A-Za-z]{49}/u.exec(shown ?? "")?.[0] ?? "";
+}
+
+/** Runs `keep login` and approves it, as the user does, on the page whose address it prints. */
+async function logIn({ line }: QuickStartStep & { kind: "command" }, context: Context): Promise<void> {
+  const address = /http:\S+\/login\/authorize\S+/u;
+  await using login = await startProcess({
+    command: "bash",
+    arguments: ["-c", `exec ${line}`],
+    environment: context.environment,
+    folder: context.folder,
+    isReady: (output) => address.test(output),
+    stopsDescendants: true,
+  });
+  await using browser = await startBrowser();
+  const page = await openSignedOut(browser, address.exec(login.output())?.[0] ?? "");
+  await page.getByRole("button", { name: "Approve" }).click();
+  expect(await login.exited, login.output()).toBe(0);
+}
+
+async function openSignedOut(browser: TestBrowser, url: string): Promise<Page> {
+  const page = await browser.openPage(url);
+  await page.getByRole("button", { name: /GitHub/u }).click();
+  await page.getByLabel("Account").fill("reader");
+  await page.getByRole("button", { name: "Authorize" }).click();
+  return page;
 }
 
 /** A provider with one account and the application that the README has the user register. */
@@ -173,6 +199,7 @@ test("the README and both quick starts work line by line from an empty folder, o
   for (const step of steps) {
     if (step.kind === "server") servers.use(await startServer(step, context));
     else if (step.kind === "file") writeFileSync(join(context.folder, step.name), step.content);
+    else if (/ keep login\b/u.test(step.line)) await logIn(step, context);
     else if (!step.line.includes(token)) runCommand(step, context);
     else {
       const created = await createToken(`http://localhost:${ports.keep}`);

@@ -28,7 +28,7 @@ export async function proveTestServers(): Promise<Outcome> {
   await chmod(folder.path, 0o755);
   const runId = randomUUID();
   const run = await runTests(["packages/test-servers/"], { TMPDIR: folder.path, HEARTH_AND_KEEP_RUN: runId });
-  const leftovers = testServers.findLeftovers({ runId, folder: folder.path });
+  const leftovers = testServers.findLeftovers({ runId, folders: [folder.path] });
   for (const leftover of leftovers) process.stdout.write(`${leftover}\n`);
   const unused = unusedTestServers(run.files);
   for (const name of unused) process.stdout.write(`${name} is used by no test\n`);
