@@ -13,10 +13,15 @@ const globalSetup = [
   "scripts/build-pages.ts",
 ];
 
+const robustness = "conformance/robustness/*.model.test.ts";
+/** A test that never ends must not take the memory of the machine. */
+const sharedProcess = { isolate: false, execArgv: ["--max-old-space-size=2048"] };
+
 /**
  * With `isolate: false`, files of one worker share a process, with its modules loaded and its functions compiled: without it,
- * unit tests take twice the processor time, and integration tests of Keep 1.7 times. The other integration tests keep their
- * own process, because they replace what modules share, or analyse the whole tree and leave gigabytes behind.
+ * unit tests take twice the processor time, integration tests of Keep 1.7 times, and tests with real models 1.5 times. The
+ * other integration tests keep their own process, because they replace what modules share, or analyse the whole tree and
+ * leave gigabytes behind, and so do tests of robustness, which measure the memory of their process.
  */
 export default defineConfig({
   test: {
@@ -36,12 +41,16 @@ export default defineConfig({
       project("integration-keep", {
         include: ["apps/keep/**/*.integration.test.ts"],
         globalSetup,
-        isolate: false,
-        // A test that never ends must not take the memory of the machine.
-        execArgv: ["--max-old-space-size=2048"],
+        ...sharedProcess,
       }),
       project("browser", { include: [`${everywhere}/**/*.browser.test.ts`], globalSetup }),
-      project("real-model", { include: [`${everywhere}/**/*.model.test.ts`], globalSetup }),
+      project("real-model", {
+        include: [`${everywhere}/**/*.model.test.ts`],
+        exclude: [...excluded, robustness],
+        globalSetup,
+        ...sharedProcess,
+      }),
+      project("real-model-robustness", { include: [robustness], globalSetup }),
       // One after another: two benchmarks at once would measure each other.
       project("bench", {
         include: ["{bench,apps}/**/*.bench.test.ts"],

@@ -19,7 +19,7 @@ const realModel = chooseSize<TestModelName>({
 /** A real model takes tens of milliseconds to its first byte, and their noise would hide one. */
 const fastModel: TestModelName = "tiny-llama.gguf";
 const clients = 4;
-const chatsPerTurn = sized(32, 8);
+const chatsPerTurn = sized(12, 8);
 const pairs = sized(200, 15);
 const warmUpPairs = sized(20, 2);
 const maxTokens = sized(32, 4);

@@ -40,7 +40,7 @@ export const stages: readonly Stage[] = [
   { name: "Unit tests", run: () => runProject("unit") },
   { name: "Integration tests", run: () => runProject("integration*") },
   { name: "Browser tests", run: () => runProject("browser") },
-  { name: "Tests with real models", run: () => runProject("real-model") },
+  { name: "Tests with real models", run: () => runProject("real-model*") },
   {
     name: "Benchmarks, one round each",
     run: () => runProject("bench"),
