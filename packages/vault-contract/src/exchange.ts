@@ -43,11 +43,20 @@ export const valuesQuery = Type.Object(
     inherit: Type.Optional(
       described(flag, "`true` adds the values that an environment inherits from the vault's base"),
     ),
+    as: Type.Optional(
+      Type.Enum(["list", "map"], {
+        title: "ValuesForm",
+        description:
+          "`map` returns the values of one folder by name, for programs that expect an object; not with `ids` or `recursive`",
+      }),
+    ),
   },
   closed,
 );
 
 const { id, path, version, type, value, encoding } = secretValue.properties;
+
+const name = Type.String({ minLength: 1, maxLength: 255, description: "Name of the secret" });
 
 const namedValue = Type.Object(
   {
@@ -59,7 +68,7 @@ const namedValue = Type.Object(
         "With `inherit`, the path of the secret that has the value; differs if inherited",
       ),
     ),
-    name: Type.String({ minLength: 1, maxLength: 255, description: "Name of the secret" }),
+    name,
     version,
     type,
     value,
@@ -77,6 +86,24 @@ export const secretValues = Type.Object(
 );
 
 export type SecretValues = Static<typeof secretValues>;
+
+/** For clients that cannot read a list, such as External Secrets Operator. */
+export const secretValueMap = Type.Object(
+  {
+    revision,
+    values: Type.Record(name, value, {
+      maxProperties: maxItems,
+      description: "Values by name, those of type `binary` and `file` in base64",
+    }),
+    base64: Type.Array(name, { maxItems, description: "Names of the values that are in base64" }),
+  },
+  { ...closed, title: "SecretValueMap", description: "The values of a folder by name" },
+);
+
+export type SecretValueMap = Static<typeof secretValueMap>;
+
+/** As `as` says. */
+export const readValuesResponse = Type.Union([secretValues, secretValueMap]);
 
 /** `dotenv` by default. */
 const optionalFormat = Type.Optional(format);

@@ -55,6 +55,8 @@ export {
   importQuery,
   importReport,
   importRequest,
+  readValuesResponse,
+  type SecretValueMap,
   type SecretValues,
   secretValues,
   valuesQuery,

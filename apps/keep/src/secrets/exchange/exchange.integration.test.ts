@@ -184,6 +184,25 @@ describe("reading many values", () => {
     expect(events.at(-1)).toMatchObject({ path: "/", secrets: [] });
   });
 
+  test("as a map has the values of one folder by name, and says which are in base64", async () => {
+    const fixture = await createFixture();
+    const file = { A: "1", f: { A: "2", __proto: "3", F: { $type: "file", base64: "AP8=" } } };
+    await fixture.importFile(JSON.stringify(file).replace("__proto", "__proto__"), "format=json");
+    const response = await fixture.request("values?path=/f&as=map");
+    expect(await response.text()).toMatch(
+      /^\{"revision":\d+,"values":\{"A":"2","F":"AP8=","__proto__":"3"\},"base64":\["F"\]\}$/u,
+    );
+    const headers = { "if-none-match": response.headers.get("etag") ?? "" };
+    expect((await fixture.request("values?path=/f&as=map", { headers })).status).toBe(304);
+    expect((await fixture.request("values?path=/f", { headers })).status).toBe(200);
+    for (const field of ["recursive=true", `ids=${someIds(1)}`]) {
+      expect(await fixture.problem(`values?as=map&${field}`)).toMatchObject({
+        status: 422,
+        errors: [{ place: field.split("=", 1)[0], reason: "must be absent with as=map" }],
+      });
+    }
+  });
+
   test("the tag of a response is of its ids, too", async () => {
     const fixture = await createFixture();
     await fixture.importFile("A=1\nB=2", "format=dotenv");

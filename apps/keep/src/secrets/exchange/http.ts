@@ -12,6 +12,7 @@ import type {
   ImportReport,
   importQuery,
   importRequest,
+  SecretValueMap,
   SecretValues,
   valuesQuery,
 } from "@hearth-and-keep/vault-contract";
@@ -32,23 +33,36 @@ export async function handleReadValues(
   request: QueryRequest<typeof valuesQuery>,
   dependencies: KeepDependencies,
 ): Promise<HttpResponse> {
-  const { inherit, ids } = request.query;
-  if (inherit === "true" && ids !== undefined) {
-    // Without an environment's other secrets, it is unknown which of the base's values they replace.
-    const reason = "must be absent with inherit";
-    throw requestFailure({ kind: "request-invalid", errors: [{ field: "ids", reason }] });
-  }
+  const { inherit, ids, as } = request.query;
+  assertCombinable(request.query);
   const plain = { ...readSelection(request), ids: ids?.split(",") ?? null };
   const inheritance =
     inherit === "true" ? await readInheritance(request.actor, plain, dependencies) : undefined;
   const selection = { ...plain, inheritance };
   const { noneMatch } = readPreconditions(request.headers);
-  const { revision, tag } = await readSelectionState(request.actor, selection, dependencies);
+  const state = await readSelectionState(request.actor, selection, dependencies);
+  const { revision } = state;
+  const tag = as === "map" ? `${state.tag}-map` : state.tag;
   const headers = { etag: `"${tag}"` };
   if (noneMatch !== undefined && (noneMatch === "any" || noneMatch.has(tag))) return { status: 304, headers };
   const values = await readSelected(request.actor, { selection, event: "values-read" }, dependencies);
-  const response = jsonResponse({ revision, items: values.map(describeValue) } satisfies SecretValues);
+  const response = jsonResponse(
+    as === "map"
+      ? describeMap(revision, values)
+      : ({ revision, items: values.map(describeValue) } satisfies SecretValues),
+  );
   return { ...response, headers: { ...response.headers, ...headers } };
+}
+
+function assertCombinable({ ids, inherit, recursive, as }: Static<typeof valuesQuery>): void {
+  const refuse = (field: string, reason: string) =>
+    requestFailure({ kind: "request-invalid", errors: [{ field, reason }] });
+  // Without an environment's other secrets, it is unknown which of the base's values they replace.
+  if (inherit === "true" && ids !== undefined) throw refuse("ids", "must be absent with inherit");
+  if (as !== "map") return;
+  // Secrets of several folders can have the same name.
+  if (ids !== undefined) throw refuse("ids", "must be absent with as=map");
+  if (recursive === "true") throw refuse("recursive", "must be absent with as=map");
 }
 
 export async function handleImport(
@@ -112,4 +126,13 @@ function readSelection(request: KeepRequest<unknown, SelectionQuery>): Selection
 function describeValue({ id, path, from, name, version, type, value }: SelectedValue) {
   const source = from === undefined ? {} : { from };
   return { id, path, ...source, name, version, type, ...encodeValue(value, type) };
+}
+
+function describeMap(revision: number, selected: readonly SelectedValue[]): SecretValueMap {
+  const encoded = selected.map(({ name, value, type }) => ({ name, ...encodeValue(value, type) }));
+  return {
+    revision,
+    values: Object.fromEntries(encoded.map(({ name, value }) => [name, value])),
+    base64: encoded.filter(({ encoding }) => encoding === "base64").map(({ name }) => name),
+  };
 }
