@@ -1,7 +1,9 @@
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 
-const everywhere = "{apps,packages,scripts,checks,conformance,claims}";
+const everywhere = "{apps,packages,scripts,checks,conformance,claims,sdks,integrations}";
+/** What tests with a Keep of their own import: most of it. */
+const keepFiles = "{apps/keep,sdks,integrations}/**";
 const excluded = ["**/node_modules/**", "**/fixtures/**", "**/dist/**"];
 /** What the name of a test file says it needs. */
 const lanes = ["integration", "browser", "model", "bench", "baseline"] as const;
@@ -35,11 +37,11 @@ export default defineConfig({
       }),
       project("integration", {
         include: [`${everywhere}/**/*.integration.test.ts`],
-        exclude: [...excluded, "apps/keep/**"],
+        exclude: [...excluded, keepFiles],
         globalSetup,
       }),
       project("integration-keep", {
-        include: ["apps/keep/**/*.integration.test.ts"],
+        include: [`${keepFiles}/*.integration.test.ts`],
         globalSetup,
         ...sharedProcess,
       }),
