@@ -27,6 +27,10 @@ module.exports = {
         pathNot: ["^packages/[^/]+/src/(index|testing|rendering)\\.ts$", "^$1/$2/"],
       },
     }),
+    rule("sdks-import-nothing", "An SDK is published on its own, without dependencies", {
+      from: { path: "^sdks/[^/]+/src/" },
+      to: { pathNot: "^sdks/[^/]+/src/", dependencyTypesNot: ["core"] },
+    }),
     rule("main-is-never-imported", "main.ts is the composition root; only the launcher in bin starts it", {
       from: { pathNot: "^apps/[^/]+/bin/" },
       to: { path: "(^|/)main\\.tsx?$" },

@@ -30,8 +30,10 @@ export default function configure({ directory }: { directory?: string } = {}): K
           "scripts/*/main.ts",
           "conformance/**/*.ts",
           "bench/*.ts",
+          "sdks/typescript/src/index.ts",
+          "integrations/*/src/{main,post}.ts",
         ],
-        project: ["*.ts", "{checks,claims,scripts,conformance,bench}/**/*.{ts,tsx}"],
+        project: ["*.ts", "{checks,claims,scripts,conformance,bench,sdks,integrations}/**/*.{ts,tsx}"],
         ignoreDependencies: commandLineTools,
       },
       ...Object.fromEntries(

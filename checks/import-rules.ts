@@ -12,7 +12,17 @@ export type CruisedTree = {
   readonly modules: readonly string[];
 };
 
-const cruisedFolders = ["apps", "packages", "checks", "claims", "scripts", "conformance", "bench"];
+const cruisedFolders = [
+  "apps",
+  "packages",
+  "checks",
+  "claims",
+  "scripts",
+  "conformance",
+  "bench",
+  "sdks",
+  "integrations",
+];
 const configuration = await extractConfiguration(join(repositoryFolder, ".dependency-cruiser.cjs"));
 
 export const importRuleNames: readonly string[] = (configuration.forbidden ?? []).map(

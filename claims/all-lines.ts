@@ -1,4 +1,5 @@
 import { agentsLines } from "./agents/lines.ts";
+import { clientLines } from "./client/lines.ts";
 import { consoleLines } from "./console/lines.ts";
 import { engineLines } from "./engine/lines.ts";
 import { enginesLines } from "./engines/lines.ts";
@@ -32,4 +33,5 @@ export const allLines: readonly ShowLine[] = [
   ...leanLines,
   ...shareLines,
   ...teamsLines,
+  ...clientLines,
 ];

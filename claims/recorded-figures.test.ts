@@ -7,10 +7,13 @@ import { root } from "./run-to-end.ts";
 const claimsProvenByTests = new Map(
   allLines.flatMap(({ topic, line, tests }) => (tests === undefined ? [] : [[`${topic} ${line}`, tests]])),
 );
-const testFiles = globSync("{apps,packages,checks,conformance,bench,scripts}/**/*.test.ts", {
-  cwd: root,
-  exclude: (path) => path.endsWith("node_modules"),
-});
+const testFiles = globSync(
+  "{apps,packages,checks,conformance,bench,scripts,sdks,integrations}/**/*.test.ts",
+  {
+    cwd: root,
+    exclude: (path) => path.endsWith("node_modules"),
+  },
+);
 
 test("a test that records a claim's figure is one of the tests that prove the claim", () => {
   const recorded = testFiles.flatMap((file) =>

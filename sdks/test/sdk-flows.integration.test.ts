@@ -162,7 +162,8 @@ test.runIf(chooseSize({ ci: false, show: true, nightly: true }))(
     await using cache = await makeTemporaryFolder("mypy");
     const args = ["-m", "mypy", "--strict", "--python-version", "3.10", "--cache-dir", cache.path];
     const env = { ...childEnvironment(), MYPYPATH: join(sdks, "python/src") };
-    const check = (file: string) => run(interpreter, [...args, join(sdks, "python/src/keep_sdk"), file], { env });
+    const check = (file: string) =>
+      run(interpreter, [...args, join(sdks, "python/src/keep_sdk"), file], { env });
     expect((await check(join(fixtures, "flow.py"))).stdout).toContain("Success");
   },
 );
