@@ -38,6 +38,7 @@ import { packageEntryPointsOnly } from "./package-entry-points-only.ts";
 import { packagesImportNoApp } from "./packages-import-no-app.ts";
 import { plainNames } from "./plain-names.ts";
 import { productionLicences } from "./production-licences.ts";
+import { sdksImportNothing } from "./sdks-import-nothing.ts";
 import { seededServers } from "./seeded-servers.ts";
 import { sqlOnlyInQueries } from "./sql-only-in-queries.ts";
 import { templatesOnlyInWorkers } from "./templates-only-in-workers.ts";
@@ -96,6 +97,7 @@ export const cases: Readonly<Record<string, CheckCase>> = {
   "unused-exports": unusedExports,
   "unused-files": unusedFiles,
   "variable-names": variableNames,
+  "sdks-import-nothing": sdksImportNothing,
   "seeded-servers": seededServers,
   "commit-messages": commitMessages,
 };

@@ -33,7 +33,9 @@ async function installNode(version: string, folder: string): Promise<void> {
 /** Those on the PATH and of pyenv; in CI only the first one. */
 export async function findPythonVersions(): Promise<readonly Runtime[]> {
   const installed = join(homedir(), ".pyenv/versions");
-  const folders = (await readdir(installed).catch(() => [])).toSorted();
+  const folders = (await readdir(installed).catch(() => [])).toSorted((one, other) =>
+    one.localeCompare(other),
+  );
   const found: Runtime[] = [];
   for (const version of pythonVersions) {
     const names = folders.filter((name) => name.startsWith(`${version}.`));

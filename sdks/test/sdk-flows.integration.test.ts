@@ -1,12 +1,11 @@
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { chooseSize, recordFigure } from "@hearth-and-keep/figures";
 import { childEnvironment, makeTemporaryFolder, preparePython } from "@hearth-and-keep/test-servers";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { openVault } from "../../apps/keep/src/test/open-vault.ts";
 import {
   startWorkloadKeep,
   type WorkloadKeep,
@@ -78,10 +77,8 @@ const expected = {
 
 /** Runs a program against a vault of its own. */
 async function runFlow({ program }: Runtime, args: readonly string[], environment: object): Promise<unknown> {
-  const { keep, addOwner, createRule, claimsOf, sign } = workload;
-  const owner = await addOwner();
-  await using vault = await openVault(keep);
-  const own = { ...owner, audience: owner.audience };
+  const { keep } = workload;
+  const own = await workload.addOwner();
   const { text: token } = await keep.addToken(own, {
     scopes: ["secrets:read", "secrets:list", "secrets:write"],
   });
@@ -92,8 +89,8 @@ async function runFlow({ program }: Runtime, args: readonly string[], environmen
   await write("/app/F", { value: "AP8=", encoding: "base64", type: "file" });
   await write("/app/URL", { value: "https://${./C}/" });
   await write("/app/sub/S", { value: "canary-s" });
-  await createRule(own, "github", { scopes: ["secrets:read"], vault_ids: [own.vaultId] });
-  const mintToken = (audience: string) => sign(claimsOf("github", { aud: audience }));
+  await workload.createRule(own, "github", { scopes: ["secrets:read"], vault_ids: [own.vaultId] });
+  const mintToken = (audience: string) => workload.sign(workload.claimsOf("github", { aud: audience }));
   const requestToken = randomUUID();
   await using relay = await startRelay({ target: keep.url, mintToken, requestToken });
   await using folder = await makeTemporaryFolder("sdk-flow");
@@ -142,28 +139,28 @@ test("the package for TypeScript compiles in a strict program and does what is d
   const strict = ["--strict", "--noUncheckedIndexedAccess", "--exactOptionalPropertyTypes"];
   const nodeTypes = ["--types", "node", "--typeRoots", join(sdks, "../node_modules/@types")];
   const target = ["--target", "es2022", "--module", "nodenext"];
-  const compile = () => run(tsc, [...strict, ...nodeTypes, ...target, flow], { cwd: folder.path });
-  await compile();
+  await run(tsc, [...strict, ...nodeTypes, ...target, flow], { cwd: folder.path });
   await checkFlows(await findNodeVersions(), [join(folder.path, "flow.js")]);
-  await writeFile(flow, (await readFile(flow, "utf8")).replace('vault.get("/app/A")', "vault.get(1)"));
-  await expect(compile()).rejects.toMatchObject({ stdout: expect.stringContaining("TS2345") });
 });
 
 test("the package for Python does what is documented on every Python", async () => {
   const environment = { PYTHONPATH: join(sdks, "python/src"), PYTHONDONTWRITEBYTECODE: "1" };
-  await checkFlows(await findPythonVersions(), [join(fixtures, "flow.py")], environment);
+  const runtimes = await findPythonVersions();
+  expect(runtimes.length).toBeGreaterThan(0);
+  await checkFlows(runtimes, [join(fixtures, "flow.py")], environment);
 });
 
-test.runIf(chooseSize({ ci: false, show: true, nightly: true }))(
-  "the package for Python and a program that uses it are strictly typed",
-  async () => {
-    const requirements = join(sdks, "../scripts/python/mypy.txt");
-    const { interpreter } = await preparePython({ requirements });
+/** In CI, nothing is downloaded for it. */
+const pythonTargets = chooseSize({ ci: [], show: ["3.10"], nightly: ["3.10"] });
+
+test.each(pythonTargets)(
+  "the package for Python and its program are strictly typed for Python %s",
+  async (version) => {
+    const { interpreter } = await preparePython({ requirements: join(sdks, "../scripts/python/mypy.txt") });
     await using cache = await makeTemporaryFolder("mypy");
-    const args = ["-m", "mypy", "--strict", "--python-version", "3.10", "--cache-dir", cache.path];
+    const args = ["-m", "mypy", "--strict", "--python-version", version, "--cache-dir", cache.path];
+    const files = [join(sdks, "python/src/keep_sdk"), join(fixtures, "flow.py")];
     const env = { ...childEnvironment(), MYPYPATH: join(sdks, "python/src") };
-    const check = (file: string) =>
-      run(interpreter, [...args, join(sdks, "python/src/keep_sdk"), file], { env });
-    expect((await check(join(fixtures, "flow.py"))).stdout).toContain("Success");
+    expect((await run(interpreter, [...args, ...files], { env })).stdout).toContain("Success");
   },
 );

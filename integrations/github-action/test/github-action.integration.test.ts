@@ -37,11 +37,11 @@ beforeAll(async () => {
   action = await makeTemporaryFolder("github-action");
   await promisify(execFile)(process.execPath, [build, action.path]);
   workload = await startWorkloadKeep();
-  const { keep, claimsOf, sign, createRule } = workload;
+  const { keep } = workload;
   ({ owner } = workload);
-  const mintToken = (audience: string) => sign(claimsOf("github", { aud: audience }));
+  const mintToken = (audience: string) => workload.sign(workload.claimsOf("github", { aud: audience }));
   relay = await startRelay({ target: keep.url, mintToken, requestToken });
-  await createRule(owner, "github", { scopes: ["secrets:read"], vault_ids: [owner.vaultId] });
+  await workload.createRule(owner, "github", { scopes: ["secrets:read"], vault_ids: [owner.vaultId] });
   const { text: token } = await keep.addToken(owner, { scopes: ["secrets:write"] });
   const write = async (path: string, body: object) => {
     const address = `/api/secrets/vaults/${owner.vaultId}/secrets/by-path/${path}`;

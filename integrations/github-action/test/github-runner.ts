@@ -87,7 +87,8 @@ function parseFile(text: string): ReadonlyMap<string, string> {
     rest = rest.slice(line.length + newline.length);
     return { line, newline };
   };
-  while (rest !== "") {
+  for (;;) {
+    if (rest === "") return entries;
     const { line } = readLine();
     const { name, delimiter } = /^(?<name>[^=]*?)<<(?<delimiter>.+)$/u.exec(line)?.groups ?? {};
     if (name === undefined || delimiter === undefined) {
@@ -104,5 +105,4 @@ function parseFile(text: string): ReadonlyMap<string, string> {
     }
     entries.set(name, value);
   }
-  return entries;
 }

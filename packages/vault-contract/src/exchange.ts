@@ -88,7 +88,7 @@ export const secretValues = Type.Object(
 export type SecretValues = Static<typeof secretValues>;
 
 /** For clients that cannot read a list, such as External Secrets Operator. */
-export const secretValueMap = Type.Object(
+const secretValueMap = Type.Object(
   {
     revision,
     values: Type.Record(name, value, {

@@ -1,7 +1,7 @@
 /** Bodies of Keep's API, as its OpenAPI document describes them; a test compares every field. */
 export type SecretType = "text" | "json" | "binary" | "file";
 
-export type ValueEncoding = "utf8" | "base64";
+type ValueEncoding = "utf8" | "base64";
 
 /** A secret, without its value. */
 export type SecretMetadata = {

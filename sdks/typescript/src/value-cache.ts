@@ -4,7 +4,7 @@ import { ConnectionError, UnavailableError } from "./errors.ts";
 type Entry<Value> = { readonly value: Value; readonly tag: string | undefined; readonly readAt: number };
 
 /** Undefined when nothing has changed since the tag. */
-export type Load<Value> = (
+type Load<Value> = (
   tag: string | undefined,
 ) => Promise<{ readonly value: Value; readonly tag: string | undefined } | undefined>;
 

@@ -1,7 +1,14 @@
 import { readSettings, type Settings, type VaultOptions } from "./config.ts";
 import { AccessDeniedError, ConfigurationError } from "./errors.ts";
 import { fieldOf, type HttpRequest, type HttpResponse, sendRequest, unexpected } from "./http.ts";
-import type { NamedValue, NewSecret, SecretMetadata, SecretPage, SecretValue } from "./responses.ts";
+import type {
+  NamedValue,
+  NewSecret,
+  SecretMetadata,
+  SecretPage,
+  SecretValue,
+  SecretValues,
+} from "./responses.ts";
 import { Secret, Secrets } from "./secrets.ts";
 import { createValueCache, type ValueCache } from "./value-cache.ts";
 import { exchangedToken, fixedToken, type TokenSource } from "./workload.ts";
@@ -153,8 +160,8 @@ async function readMany(
     headers: tag === undefined ? {} : { "if-none-match": tag },
   });
   if (response.status === 304) return undefined;
-  const items = fieldOf(response.body, "items");
-  if (!Array.isArray(items) || !items.every(isNamedValue)) throw unexpected("it returned no values");
+  if (!isSecretValues(response.body)) throw unexpected("it returned no values");
+  const { items } = response.body;
   // Throws for a name that is missing.
   for (const name of names ?? [])
     if (!items.some((item) => item.name === name)) toSecrets(folder, items).get(name);
@@ -228,8 +235,9 @@ function isValue(body: unknown): body is SecretValue {
   return ["path", "type", "value", "encoding"].every(isText) && typeof fieldOf(body, "version") === "number";
 }
 
-function isNamedValue(item: unknown): item is NamedValue {
-  return isValue(item) && typeof fieldOf(item, "name") === "string";
+function isSecretValues(body: unknown): body is SecretValues {
+  const items = fieldOf(body, "items");
+  return Array.isArray(items) && items.every((item) => isValue(item) && "name" in item);
 }
 
 function isSecret(body: unknown): body is SecretMetadata {

@@ -55,14 +55,17 @@ export async function handleReadValues(
 }
 
 function assertCombinable({ ids, inherit, recursive, as }: Static<typeof valuesQuery>): void {
-  const refuse = (field: string, reason: string) =>
-    requestFailure({ kind: "request-invalid", errors: [{ field, reason }] });
   // Without an environment's other secrets, it is unknown which of the base's values they replace.
-  if (inherit === "true" && ids !== undefined) throw refuse("ids", "must be absent with inherit");
+  if (inherit === "true" && ids !== undefined) throw mustBeAbsent("ids", "inherit");
   if (as !== "map") return;
   // Secrets of several folders can have the same name.
-  if (ids !== undefined) throw refuse("ids", "must be absent with as=map");
-  if (recursive === "true") throw refuse("recursive", "must be absent with as=map");
+  if (ids !== undefined) throw mustBeAbsent("ids", "as=map");
+  if (recursive === "true") throw mustBeAbsent("recursive", "as=map");
+}
+
+function mustBeAbsent(field: string, other: string): Error {
+  const reason = `must be absent with ${other}`;
+  return requestFailure({ kind: "request-invalid", errors: [{ field, reason }] });
 }
 
 export async function handleImport(
