@@ -116,6 +116,7 @@ test.each(recipes)(
     // As the page shows them.
     const { "terminal.integrated.profiles.linux": profiles } = JSON.parse(settings) as Settings;
     const { path, args } = profiles.keep;
+    // As the page shows them.
     const [{ runtimeExecutable, runtimeArgs }] = (JSON.parse(launch) as Launch).configurations;
     const terminal = `${path} ${args.join(" ")} -c 'printf %s "$DATABASE_URL"'`;
     const debugged = `${runtimeExecutable} ${runtimeArgs.join(" ")} -p process.env.DATABASE_URL`;

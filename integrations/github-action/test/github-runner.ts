@@ -64,11 +64,16 @@ export async function runStep({ action, program, inputs, state, identity }: Step
 
 /** Commands apply to the lines after them. */
 function readLog(output: string): Pick<StepResult, "log" | "errors" | "warnings" | "masks"> {
-  const found = { "add-mask": [] as string[], error: [] as string[], warning: [] as string[] };
+  const found: Record<"add-mask" | "error" | "warning", string[]> = {
+    "add-mask": [],
+    error: [],
+    warning: [],
+  };
   const shown: string[] = [];
   for (const line of output.split(/\r\n|\r|\n/u)) {
-    const { command, data = "" } = /^::(?<command>[a-z-]+)[^:]*::(?<data>.*)$/u.exec(line)?.groups ?? {};
-    const text = data.replaceAll("%0A", "\n").replaceAll("%0D", "\r").replaceAll("%25", "%");
+    const { command, content = "" } =
+      /^::(?<command>[a-z-]+)[^:]*::(?<content>.*)$/u.exec(line)?.groups ?? {};
+    const text = content.replaceAll("%0A", "\n").replaceAll("%0D", "\r").replaceAll("%25", "%");
     if (command === "add-mask" || command === "error" || command === "warning") found[command].push(text);
     else if (command !== undefined) throw new Error(`The action wrote the command ${command}`);
     if (command !== "add-mask")
