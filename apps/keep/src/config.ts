@@ -11,6 +11,7 @@ import {
   type ValuesOf,
 } from "@hearth-and-keep/configuration";
 import { canonicalDomain } from "./admission/email-domain.ts";
+import { custodySettings } from "./keys/custody/config.ts";
 
 /** The database and the key that encrypts its contents. */
 export const storageSettings = {
@@ -34,6 +35,7 @@ export const storageSettings = {
     description:
       "key that encrypts every vault's data key: 32 bytes in base64, from keep generate-key; further keys, comma-separated, only decrypt, for a rotation",
   }),
+  ...custodySettings,
 } as const;
 
 /** Sign-in providers. A provider without a client id is disabled. */

@@ -3,6 +3,7 @@ import { exitCodes, FailureError } from "@hearth-and-keep/failures";
 import type { LoginError, OAuthError } from "@hearth-and-keep/vault-contract";
 import type { AdmissionRefusal } from "./admission/decide-admission.ts";
 import type { Scope } from "./authorization/scopes.ts";
+import { describeProblem, type KeyCommandProblem } from "./keys/custody/key-command-problem.ts";
 
 /** Every expected failure in Keep. Each consumer handles the union exhaustively. */
 export type Failure = StartFailure | RequestFailure;
@@ -15,10 +16,21 @@ export type StartFailure =
   | { readonly kind: "database-forbids"; readonly address: string; readonly user: string }
   | { readonly kind: "database-missing"; readonly address: string; readonly database: string }
   | { readonly kind: "database-newer"; readonly found: number; readonly known: number }
+  /** For commands that change nothing, and so do not migrate. */
+  | { readonly kind: "database-older"; readonly found: number; readonly known: number }
   | { readonly kind: "migration-changed"; readonly name: string }
   | { readonly kind: "key-not-set" }
   | { readonly kind: "key-malformed" }
   | { readonly kind: "key-mismatch"; readonly given: string; readonly expected: string }
+  | {
+      readonly kind: "key-command-failed";
+      readonly setting: string;
+      readonly program: string;
+      readonly problem: KeyCommandProblem;
+    }
+  | { readonly kind: "key-not-pinned"; readonly given: string; readonly expected: string }
+  /** A program gave a key that this database does not know. */
+  | { readonly kind: "key-not-confirmed"; readonly given: string; readonly active: string }
   | { readonly kind: "rows-not-authenticated" }
   | { readonly kind: "public-url-not-set" }
   | { readonly kind: "public-url-invalid"; readonly given: string }
@@ -127,14 +139,22 @@ function messageFor(failure: StartFailure): string {
       return `the database "${failure.database}" does not exist at ${failure.address}; create it or correct KEEP_DATABASE_URL`;
     case "database-newer":
       return `this database was migrated by a newer Keep (schema ${failure.found}, this version supports ${failure.known}); run the newer version`;
+    case "database-older":
+      return `this database has the schema ${failure.found}, and this version needs ${failure.known}; use the version of Keep that wrote it, or start 'keep serve' on it once`;
     case "migration-changed":
       return `migration ${failure.name} differs from the one applied to this database; this build is not a released Keep`;
     case "key-not-set":
-      return "no encryption key is set; generate one with 'keep generate-key' and set KEEP_ENCRYPTION_KEY to it, or KEEP_ENCRYPTION_KEY_FILE to a file that contains it";
+      return "no encryption key is set; generate one with 'keep generate-key' and set KEEP_ENCRYPTION_KEY to it, KEEP_ENCRYPTION_KEY_FILE to a file that contains it, or KEEP_ENCRYPTION_KEY_COMMAND to a program that prints it";
     case "key-malformed":
       return "the encryption key is not 32 bytes in base64; generate one with 'keep generate-key'";
     case "key-mismatch":
       return `the encryption key has fingerprint ${failure.given}, but this database was encrypted with ${failure.expected}; its secrets cannot be read without that key`;
+    case "key-command-failed":
+      return `no encryption key from ${failure.setting}: the program "${failure.program}" ${describeProblem(failure.problem)}`;
+    case "key-not-pinned":
+      return `the encryption key has fingerprint ${failure.given}, but KEEP_ENCRYPTION_KEY_FINGERPRINT requires ${failure.expected}; the key may have been replaced by somebody else`;
+    case "key-not-confirmed":
+      return `the program of --encryption-key-command gave a key with fingerprint ${failure.given}, which is new to this database, whose key is ${failure.active}; for a rotation, set KEEP_ENCRYPTION_KEY_FINGERPRINT to the fingerprint of the new key, otherwise somebody replaced the key`;
     case "rows-not-authenticated":
       return "the key that authenticates rows is missing; if this database is from a version before there was one, review its identities and tokens and run 'keep authenticate-rows' once, otherwise restore the database from a backup";
     case "public-url-not-set":
@@ -173,7 +193,13 @@ const settingKinds: ReadonlySet<StartFailure["kind"]> = new Set([
   "membership-token-unreadable",
 ]);
 
+const wrongKeyKinds: ReadonlySet<StartFailure["kind"]> = new Set([
+  "key-mismatch",
+  "key-not-pinned",
+  "key-not-confirmed",
+]);
+
 function exitCodeFor({ kind }: StartFailure): number {
   if (settingKinds.has(kind)) return exitCodes.usage;
-  return kind === "key-mismatch" ? wrongKeyExitCode : exitCodes.unavailable;
+  return wrongKeyKinds.has(kind) ? wrongKeyExitCode : exitCodes.unavailable;
 }

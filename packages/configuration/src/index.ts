@@ -4,6 +4,7 @@
  * overrides the file. All errors are reported together and the result is frozen. Help texts and the settings pages
  * are generated from the same declaration. Imported by each program's `config.ts` and `main.ts`.
  */
+export { commandSetting } from "./command-setting.ts";
 export { describeFlags, renderSettingsTable } from "./describe-settings.ts";
 export { byteSizeSetting, durationSetting } from "./quantity-settings.ts";
 export { readSettings, type Settings, SettingsError, type ValuesOf } from "./read-settings.ts";

@@ -1,6 +1,6 @@
 import { addSettings } from "@hearth-and-keep/command-line";
 import { readStorageConfig, storageSettings } from "../config.ts";
-import { readKeys } from "../keys/key-encryption-key.ts";
+import { openKeys } from "../keys/custody/open-keys.ts";
 import type { DefineCommand } from "./command-entry.ts";
 import {
   accountChangeDescriptions,
@@ -38,7 +38,7 @@ export const define: DefineCommand = (accountCommand) => {
     addSettings(command, storageSettings).action(
       async (accountId: string, { config: filePath, confirm: confirmation, ...flags }: SettingFlags) => {
         const config = readStorageConfig(flags, filePath);
-        const wrapper = readKeys(config.encryptionKey);
+        const wrapper = await openKeys(config);
         await using database = await openStored(config);
         const request = { accountId, change, confirmation };
         process.exitCode = await runAccountChange(request, { database, wrapper, print });

@@ -1,6 +1,6 @@
 import { addSettings } from "@hearth-and-keep/command-line";
 import { readStorageConfig, type StorageConfig, storageSettings } from "../config.ts";
-import { readKeys } from "../keys/key-encryption-key.ts";
+import { hasKeys, openKeys } from "../keys/custody/open-keys.ts";
 import { archiveAudit } from "./archive-audit.ts";
 import type { DefineCommand } from "./command-entry.ts";
 import { openStored, print, type SettingFlags } from "./open-stored.ts";
@@ -72,7 +72,7 @@ async function archive({
 }
 
 async function verifyStored(config: StorageConfig, request: DatabaseVerificationRequest): Promise<number> {
-  const wrapper = config.encryptionKey === undefined ? undefined : readKeys(config.encryptionKey);
+  const wrapper = hasKeys(config) ? await openKeys(config) : undefined;
   await using database = await openStored(config);
   return await verifyDatabase(request, { database, wrapper, print });
 }

@@ -18,6 +18,7 @@ export const commandTable: readonly CommandEntry[] = [
   { name: "completion", summary: "Print a completion script for bash, zsh or fish", load: () => import("./completion.ts") },
   { name: "serve", summary: "Start the server", load: () => import("./serve-command.ts") },
   { name: "generate-key", summary: "Print a new encryption key; store it separately from the database", load: () => import("./generate-key.ts") },
+  { name: "key", summary: "Seal the encryption key for a recovery, recover it, and test the recovery", load: () => import("./key-command.ts") },
   { name: "account", summary: "List, suspend, resume and delete accounts", load: () => import("./account-command.ts") },
   { name: "audit", summary: "Verify and archive audit logs", load: () => import("./audit-command.ts") },
   { name: "authenticate-rows", summary: "Authenticate the accounts, identities and tokens of a database from an older version, once", load: () => import("./authenticate-rows-command.ts") },

@@ -26,7 +26,7 @@ import type { Failure } from "../failures.ts";
 import { findVaultRoute } from "../grants/queries.ts";
 import type { ReadinessCheck } from "../health.ts";
 import { checkKey } from "../keys/check-key.ts";
-import { readKeys } from "../keys/key-encryption-key.ts";
+import { openKeys } from "../keys/custody/open-keys.ts";
 import type { KeyWrapper } from "../keys/key-wrapper.ts";
 import { countRunningOperations } from "../keys/queries.ts";
 import { canUnwrapServerKeys, openServerKeys } from "../keys/server-keys.ts";
@@ -76,7 +76,7 @@ export type ServeDependencies = {
 export async function serve(config: ServeConfig, dependencies: ServeDependencies): Promise<void> {
   const { logger, signal } = dependencies;
   if (config.databaseUrl === undefined) throw new FailureError<Failure>({ kind: "database-not-set" });
-  const wrapper = readKeys(config.encryptionKey);
+  const wrapper = await openKeys(config);
   const tls = await readServedCertificate(config);
   await using outbound = new AsyncDisposableStack();
   const openOutbound = (privateHosts: readonly string[]) => outbound.use(createOutbound({ privateHosts }));

@@ -33,9 +33,25 @@ export async function applyMigrations(
   }
 }
 
+/** As after `applyMigrations`, of a database to which all were applied before. */
+export async function findMigrated(pool: Pool, migrations: readonly Migration[]): Promise<AppliedMigrations> {
+  const {
+    rows: [found],
+  } = await pool.query<{ table: string | null }>("SELECT to_regclass('schema_migration') AS table");
+  const applied: Applied = found?.table == null ? new Map() : await readApplied(pool);
+  assertCompatible(applied, migrations);
+  if (applied.size < migrations.length)
+    throw new FailureError<Failure>({
+      kind: "database-older",
+      found: applied.size,
+      known: migrations.length,
+    });
+  return { applied: 0, schemaNumber: migrations.length };
+}
+
 type Applied = ReadonlyMap<number, { readonly name: string; readonly checksum: string }>;
 
-async function readApplied(client: PoolClient): Promise<Applied> {
+async function readApplied(client: Pool | PoolClient): Promise<Applied> {
   const { rows } = await client.query<{ number: number; name: string; checksum: string }>(
     "SELECT number, name, checksum FROM schema_migration ORDER BY number",
   );

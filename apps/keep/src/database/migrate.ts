@@ -1,6 +1,6 @@
 import { FailureError } from "@hearth-and-keep/failures";
 import type { Failure } from "../failures.ts";
-import { type AppliedMigrations, applyMigrations } from "./apply-migrations.ts";
+import { type AppliedMigrations, applyMigrations, findMigrated } from "./apply-migrations.ts";
 import { openPool } from "./open-pool.ts";
 import { readMigrations } from "./read-migrations.ts";
 
@@ -9,6 +9,18 @@ export async function migrate(url: string): Promise<AppliedMigrations> {
   const pool = openPool(url, { max: 1 });
   try {
     return await applyMigrations(pool, await readMigrations());
+  } catch (error) {
+    throw toStartFailure(error, url);
+  } finally {
+    await pool.end();
+  }
+}
+
+/** Throws a failure unless the schema is this version's; changes nothing. */
+export async function checkMigrated(url: string): Promise<AppliedMigrations> {
+  const pool = openPool(url, { max: 1 });
+  try {
+    return await findMigrated(pool, await readMigrations());
   } catch (error) {
     throw toStartFailure(error, url);
   } finally {

@@ -9,7 +9,7 @@ import { FailureError } from "@hearth-and-keep/failures";
 import type { Pool } from "pg";
 import { type Failure, requestFailure } from "../failures.ts";
 import type { AppliedMigrations } from "./apply-migrations.ts";
-import { migrate, toStartFailure } from "./migrate.ts";
+import { checkMigrated, migrate, toStartFailure } from "./migrate.ts";
 import { openPool } from "./open-pool.ts";
 import { type SharedConnection, shareConnection } from "./shared-connection.ts";
 import {
@@ -57,6 +57,8 @@ export type DatabaseAddresses = {
   readonly url: string;
   /** Another login for migrations, so that `url` need not own the schema. */
   readonly migrationUrl?: string | undefined;
+  /** Neither migrates nor writes: PostgreSQL refuses every change. */
+  readonly isReadOnly?: boolean;
 };
 
 /**
@@ -70,13 +72,14 @@ const workLimits = { maxConcurrent: 3, maxWaiting: 256, maxWaitMilliseconds: 10_
 type Pools = Readonly<Record<keyof typeof poolSizes, Pool>>;
 
 export async function openDatabase(addresses: DatabaseAddresses): Promise<Database> {
-  const migrations = await migrate(addresses.migrationUrl ?? addresses.url);
-  const pools = openPools(addresses.url);
+  const { url, migrationUrl = url, isReadOnly = false } = addresses;
+  const migrations = isReadOnly ? await checkMigrated(url) : await migrate(migrationUrl);
+  const pools = openPools(url, isReadOnly);
   try {
     await pools.system.query("SELECT 1");
   } catch (error) {
     await endPools(pools);
-    throw toStartFailure(error, addresses.url);
+    throw toStartFailure(error, url);
   }
   const shared = shareConnection(pools.shared);
   const limiter = createAccountLimiter(workLimits);
@@ -91,7 +94,7 @@ export async function openDatabase(addresses: DatabaseAddresses): Promise<Databa
     acrossAccounts: (work) => runTransaction(pools.system, { role: "keep_maintenance" }, work),
     listen: (channel, onNotification, signal) => listen(pools.system, { channel, onNotification, signal }),
     append: (statement, records) => appendDurably(pools.audit, statement, records),
-    asOwner: (work) => runAsOwner(addresses.migrationUrl ?? addresses.url, work),
+    asOwner: (work) => runAsOwner(migrationUrl, work),
     connections: () => countConnections(Object.values(pools)),
     async [Symbol.asyncDispose]() {
       await shared[Symbol.asyncDispose]();
@@ -100,8 +103,8 @@ export async function openDatabase(addresses: DatabaseAddresses): Promise<Databa
   };
 }
 
-function openPools(url: string): Pools {
-  const open = (max: number) => openPool(url, { max, role: "keep_application" });
+function openPools(url: string, isReadOnly: boolean): Pools {
+  const open = (max: number) => openPool(url, { max, role: "keep_application", isReadOnly });
   return {
     system: open(poolSizes.system),
     audit: open(poolSizes.audit),

@@ -5,6 +5,7 @@ export type PoolOptions = {
   readonly max: number;
   /** Requests run under a role and with limits of time; migrations run without either. */
   readonly role?: string;
+  readonly isReadOnly?: boolean;
 };
 
 const connectSeconds = 5;
@@ -23,7 +24,9 @@ const serverKeepAlive =
 /** Whatever is set for the login: a value may leave only after its audit record is on disk. */
 const durableCommits = "-c synchronous_commit=on";
 
-export function openPool(url: string, { max, role }: PoolOptions): Pool {
+const readOnly = "-c default_transaction_read_only=on";
+
+export function openPool(url: string, { max, role, isReadOnly = false }: PoolOptions): Pool {
   const pool = new Pool({
     connectionString: url,
     max,
@@ -36,7 +39,7 @@ export function openPool(url: string, { max, role }: PoolOptions): Pool {
     ...(role === undefined
       ? {}
       : {
-          options: `-c role=${role} ${durableCommits} ${serverKeepAlive}`,
+          options: `-c role=${role} ${isReadOnly ? readOnly : durableCommits} ${serverKeepAlive}`,
           statement_timeout: statementSeconds * 1000,
           // Client-side timeout, for a database that no longer responds at all.
           query_timeout: responseSeconds * 1000,

@@ -19,20 +19,31 @@ export function generateKeyText(): string {
 }
 
 /** Parses keys separated by commas or newlines; the first wraps, the others only unwrap. */
-export function readKeys(text: Hidden<string> | undefined): KeyWrapper {
+export function readKeys(
+  text: Hidden<string> | undefined,
+  { isConfirmed }: Pick<KeyWrapper, "isConfirmed"> = { isConfirmed: true },
+): KeyWrapper {
   if (text === undefined) throw new FailureError<Failure>({ kind: "key-not-set" });
-  const encodedKeys = text
-    .reveal()
-    .split(/[\s,]+/u)
-    .filter((encoded) => encoded !== "");
+  const encodedKeys = splitKeyText(text);
   if (encodedKeys.length === 0 || encodedKeys.length > maxKeys)
     throw new FailureError<Failure>({ kind: "key-malformed" });
   const keys = new Map(encodedKeys.map(readKey));
   const [fingerprint = ""] = keys.keys();
-  return createWrapper(keys, fingerprint);
+  return createWrapper({ keys, isConfirmed }, fingerprint);
 }
 
-function createWrapper(keys: ReadonlyMap<string, KeyObject>, fingerprint: string): KeyWrapper {
+/** Each key in base64. */
+export function splitKeyText(text: Hidden<string>): readonly string[] {
+  return text
+    .reveal()
+    .split(/[\s,]+/u)
+    .filter((encoded) => encoded !== "");
+}
+
+type AvailableKeys = Pick<KeyWrapper, "isConfirmed"> & { readonly keys: ReadonlyMap<string, KeyObject> };
+
+function createWrapper(available: AvailableKeys, fingerprint: string): KeyWrapper {
+  const { keys, isConfirmed } = available;
   const keyOf = (keyFingerprint: string): KeyObject => {
     const key = keys.get(keyFingerprint);
     // The start-up check ensures that every needed key is configured, so this row was changed since.
@@ -42,10 +53,11 @@ function createWrapper(keys: ReadonlyMap<string, KeyObject>, fingerprint: string
   return {
     fingerprint,
     fingerprints: [...keys.keys()],
+    isConfirmed,
     wrap: async (key, associatedData) => wrapKey(key, keyOf(fingerprint), associatedData),
     unwrap: async (wrapped, associatedData, wrappedBy) =>
       unwrapKey(wrapped, keyOf(wrappedBy), associatedData),
-    wrappingWith: (other) => createWrapper(keys, other),
+    wrappingWith: (other) => createWrapper(available, other),
   };
 }
 

@@ -3,14 +3,15 @@ import type { AssociatedData } from "@hearth-and-keep/envelope-crypto";
 import type { VaultRef } from "./vault-ref.ts";
 
 /**
- * Wraps and unwraps keys with the key-encryption key. The only implementation reads that key from the settings; a key
- * management service could be another. Keys are passed as KeyObjects, whose bytes are outside the JavaScript heap.
+ * Wraps and unwraps keys with the key-encryption key. Keys are passed as KeyObjects, whose bytes are outside the JavaScript heap.
  */
 export type KeyWrapper = {
   /** The key that wraps. */
   readonly fingerprint: string;
   /** Every key that can unwrap. */
   readonly fingerprints: readonly string[];
+  /** Whether the first key may replace the active one: not if a program gave it and no fingerprint is pinned. */
+  readonly isConfirmed: boolean;
   wrap(key: KeyObject, associatedData: AssociatedData): Promise<Buffer>;
   /** `fingerprint` names the key that wrapped it. */
   unwrap(wrapped: Uint8Array, associatedData: AssociatedData, fingerprint: string): Promise<KeyObject>;

@@ -17,7 +17,8 @@ import { type Database, openDatabase } from "../database/open-database.ts";
 import { checkDatabaseReadiness } from "../database/queries.ts";
 import type { KeepDependencies } from "../dependencies.ts";
 import { generateId } from "../generate-id.ts";
-import { generateKeyText, readKeys } from "../keys/key-encryption-key.ts";
+import { openKeys } from "../keys/custody/open-keys.ts";
+import { generateKeyText } from "../keys/key-encryption-key.ts";
 import { lockEpoch } from "../keys/row-integrity/account-epoch.ts";
 import { openServerKeys } from "../keys/server-keys.ts";
 import { createVaultHeads } from "../keys/vault-heads/vault-heads.ts";
@@ -97,7 +98,8 @@ export async function startTestKeep(options: TestKeepOptions = {}): Promise<Test
   await using cleanup = new AsyncDisposableStack();
   const databaseUrl = options.databaseUrl ?? cleanup.use(await acquireDatabase(migrated)).url;
   const key = options.key ?? generateKeyText();
-  const settings = { databaseUrl, encryptionKey: key, port: "0", metricsPort: "0", ...options.settings };
+  const encryptionKey = options.settings?.["encryptionKeyCommand"] === undefined ? key : options.key;
+  const settings = { databaseUrl, encryptionKey, port: "0", metricsPort: "0", ...options.settings };
   const config = readSettings(serveSettings, {
     prefix: "KEEP",
     flags: settings,
@@ -108,7 +110,7 @@ export async function startTestKeep(options: TestKeepOptions = {}): Promise<Test
   const { url, metricsUrl, printed } = await startServing(config, { ...options, logLines, cleanup });
   const migrationUrl = config.migrationDatabaseUrl?.reveal();
   const database = cleanup.use(await openDatabase({ url: databaseUrl, migrationUrl }));
-  const wrapper = readKeys(config.encryptionKey);
+  const wrapper = await openKeys(config);
   const serverKeys = await openServerKeys(database, wrapper);
   const nodeLog = cleanup.use(await openNodeLog({ database, serverKeys, originPrefix: "test/audit/" }));
   const stored = {

@@ -24,7 +24,8 @@ export type RowVerificationDependencies = {
 
 const concurrentAccounts = 4;
 
-export type RowCounts = { accounts: number; vaults: number; secrets: number };
+/** `values` are the versions that decrypted. */
+export type RowCounts = { accounts: number; vaults: number; secrets: number; values: number };
 
 export async function verifyRows({
   database,
@@ -32,7 +33,7 @@ export async function verifyRows({
   keys,
   report,
 }: RowVerificationDependencies): Promise<RowCounts> {
-  const counts = { accounts: 0, vaults: 0, secrets: 0 };
+  const counts = { accounts: 0, vaults: 0, secrets: 0, values: 0 };
   for (const account of await listMissingAccounts(database)) report(`account ${account} was removed`);
   const verifyOne = async (accountId: string): Promise<void> => {
     counts.accounts += 1;
@@ -40,10 +41,11 @@ export async function verifyRows({
       const verifier = { database, vaultKeys: createVaultKeys(database, wrapper), report: found, ...keys };
       const logged = await foldAccountEvents(database, accountId);
       await verifyAccount(accountId, logged, verifier);
-      const { vaults, secrets } = await verifyVaults(accountId, logged, verifier);
+      const { vaults, secrets, values } = await verifyVaults(accountId, logged, verifier);
       return () => {
         counts.vaults += vaults;
         counts.secrets += secrets;
+        counts.values += values;
       };
     });
   };

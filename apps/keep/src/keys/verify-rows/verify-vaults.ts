@@ -27,10 +27,10 @@ export async function verifyVaults(
   accountId: string,
   logged: LoggedAccount,
   verifier: RowVerifier,
-): Promise<{ readonly vaults: number; readonly secrets: number }> {
+): Promise<{ readonly vaults: number } & VaultCounts> {
   const { database, report } = verifier;
   const ids = new Set<string>();
-  let secrets = 0;
+  const counts = { secrets: 0, values: 0 };
   const listed = readPages(pageSizes.rows, (last: VaultIdRow | undefined) =>
     listVaultIds(database, accountId, last?.id ?? null),
   );
@@ -39,17 +39,20 @@ export async function verifyVaults(
     if (logged.purgedVaults.has(vaultId)) report(`vault ${vaultId} was put back after it was purged`);
     if (logged.transferredVaults.has(vaultId))
       report(`vault ${vaultId} was put back after it was transferred`);
-    secrets += await verifyVault({ accountId, vaultId }, verifier);
+    const found = await verifyVault({ accountId, vaultId }, verifier);
+    counts.secrets += found.secrets;
+    counts.values += found.values;
   }
   if (!logged.isDeleted)
     for (const vaultId of logged.vaults) if (!ids.has(vaultId)) report(`vault ${vaultId} was removed`);
   for (const { table, id } of await listOrphans(database, accountId))
     report(`${table} ${id} belongs to nothing`);
-  return { vaults: ids.size, secrets };
+  return { vaults: ids.size, ...counts };
 }
 
-/** Returns the number of its secrets. */
-async function verifyVault(vaultRef: VaultRef, verifier: RowVerifier): Promise<number> {
+type VaultCounts = { readonly secrets: number; readonly values: number };
+
+async function verifyVault(vaultRef: VaultRef, verifier: RowVerifier): Promise<VaultCounts> {
   const { database, report, headSeal } = verifier;
   const { vaultId } = vaultRef;
   // Read before the vault, which changes first.
@@ -61,7 +64,7 @@ async function verifyVault(vaultRef: VaultRef, verifier: RowVerifier): Promise<n
       `vault ${vaultId} was rolled back: its revision is ${head.revision}, but the log says ${loggedRevision}`,
     );
   await verifyKeys(vaultRef, verifier);
-  let secrets = 0;
+  let [secrets, values] = [0, 0];
   const folders = new Set<string>();
   let page: readonly StoredSecret[] = [];
   do {
@@ -72,10 +75,10 @@ async function verifyVault(vaultRef: VaultRef, verifier: RowVerifier): Promise<n
       if (!(await isGenuineSecret(vaultRef, secret, keysOf(vaultRef, verifier))))
         report(`secret ${secret.id} is not genuine`);
     }
-    await verifyVersions(vaultRef, page, verifier);
+    values += await verifyVersions(vaultRef, page, verifier);
   } while (page.length === pageSizes.secrets);
   await verifyFolders(vaultRef, folders, verifier);
-  return secrets;
+  return { secrets, values };
 }
 
 function reportHead(vaultId: string, head: CheckedHead | undefined, report: (finding: string) => void): void {
@@ -101,16 +104,17 @@ async function verifyKeys(vaultRef: VaultRef, verifier: RowVerifier): Promise<vo
     report(`vault_key of vault ${vaultRef.vaultId}: its newest key is not the only active one`);
 }
 
-/** Every version up to the current one has a row, also when it was destroyed. */
+/** Every version up to the current one has a row, also when it was destroyed. Returns the number of genuine values. */
 async function verifyVersions(
   vaultRef: VaultRef,
   secrets: readonly StoredSecret[],
   verifier: RowVerifier,
-): Promise<void> {
-  if (secrets.length === 0) return;
+): Promise<number> {
+  if (secrets.length === 0) return 0;
   const { database, report } = verifier;
   const byId = new Map(secrets.map((secret) => [secret.id, { secret, versions: 0 }]));
   const selection = { ...vaultRef, ids: [...byId.keys()] };
+  let values = 0;
   const listed = readPages(pageSizes.versions, (last: StoredVersion | undefined) =>
     listVersionRows(database, selection, last),
   );
@@ -121,7 +125,9 @@ async function verifyVersions(
     const { secret } = found;
     if (!(await isGenuineVersion(vaultRef, { secret, version }, keysOf(vaultRef, verifier))))
       report(`secret_version ${version.version} of secret ${secret.id} is not genuine`);
+    else if (version.sealed !== null) values += 1;
   }
   for (const { secret, versions } of byId.values())
     if (versions < secret.current_version) report(`secret_version of secret ${secret.id} was removed`);
+  return values;
 }
