@@ -4,12 +4,13 @@
  * SQL is in `queries.ts` files. `main.ts` parses the arguments, loads the requested command from `commands/`, and turns
  * failures into messages and an exit code. Nothing imports it.
  */
-import { reportUsageError } from "@hearth-and-keep/terminal";
 import { Command } from "commander";
 import manifest from "../package.json" with { type: "json" };
 import { reportError } from "./client/report-error.ts";
 import { commandTable } from "./commands/command-table.ts";
 
+/** Reported at the end. */
+const usageErrors: string[] = [];
 const requested = requestedCommand();
 const isKnown = commandTable.some(({ name }) => requested === name);
 const program = new Command("keep")
@@ -21,8 +22,7 @@ const program = new Command("keep")
   .enablePositionalOptions()
   .exitOverride()
   .configureOutput({
-    outputError: (text, write) =>
-      reportUsageError(text, { write, program: "keep", command: isKnown ? requested : undefined }),
+    outputError: (text) => void usageErrors.push(text),
   })
   .showSuggestionAfterError()
   .addHelpText(
@@ -50,5 +50,11 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 try {
   await program.parseAsync();
 } catch (error) {
+  if (usageErrors.length > 0) {
+    const { reportUsageError } = await import("./client/print-errors.ts");
+    const write = process.stderr.write.bind(process.stderr);
+    const options = { write, program: "keep", command: isKnown ? requested : undefined };
+    for (const text of usageErrors) reportUsageError(text, options);
+  }
   process.exitCode = await reportError(error);
 }

@@ -1,6 +1,6 @@
-import { Agent as HttpAgent } from "node:http";
-import { Agent as HttpsAgent } from "node:https";
-import { exchange, type Hop } from "./exchange.ts";
+import type { Agent as HttpAgent } from "node:http";
+import type { Agent as HttpsAgent } from "node:https";
+import { exchange, type Hop, loadHttp, loadHttps } from "./exchange.ts";
 import { createHostRules, type HostRules } from "./host-rules.ts";
 import {
   type Outbound,
@@ -11,7 +11,8 @@ import {
 } from "./outbound.ts";
 import { releaseConnection, wrapResponse } from "./response.ts";
 
-type Agents = { readonly http: HttpAgent; readonly https: HttpsAgent };
+/** Created when they are first needed. */
+type Agents = { readonly http: () => HttpAgent; readonly https: () => HttpsAgent };
 
 const defaultIdleSeconds = 30;
 const defaultMaxRedirects = 5;
@@ -22,12 +23,16 @@ const credentialHeaders = new Set(["authorization", "cookie", "proxy-authorizati
 export function createOutbound(rules: OutboundRules): Outbound {
   const hosts = createHostRules(rules.privateHosts);
   const pooling = { keepAlive: true, maxFreeSockets: 16, timeout: keepAliveMilliseconds };
-  const agents: Agents = { http: new HttpAgent(pooling), https: new HttpsAgent(pooling) };
+  const opened: { http?: HttpAgent; https?: HttpsAgent } = {};
+  const agents: Agents = {
+    http: () => (opened.http ??= new (loadHttp().Agent)(pooling)),
+    https: () => (opened.https ??= new (loadHttps().Agent)(pooling)),
+  };
   return {
     request: (url, options = {}) => followRedirects(url, options, { hosts, agents }),
     [Symbol.asyncDispose]() {
-      agents.http.destroy();
-      agents.https.destroy();
+      opened.http?.destroy();
+      opened.https?.destroy();
       return Promise.resolve();
     },
   };
@@ -83,7 +88,7 @@ function prepareHop({ url, start, options, authorization }: Step, { hosts, agent
       "accept-encoding": "identity",
     },
     connection: {
-      agent: url.protocol === "https:" ? agents.https : agents.http,
+      agent: url.protocol === "https:" ? agents.https() : agents.http(),
       lookup: hosts.lookupFor(url, permissions),
     },
   };

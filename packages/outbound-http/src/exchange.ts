@@ -1,11 +1,5 @@
-import {
-  type ClientRequest,
-  type Agent as HttpAgent,
-  type IncomingMessage,
-  type RequestOptions,
-  request as requestByHttp,
-} from "node:http";
-import { type Agent as HttpsAgent, request as requestByHttps } from "node:https";
+import type { ClientRequest, Agent as HttpAgent, IncomingMessage, RequestOptions } from "node:http";
+import type { Agent as HttpsAgent } from "node:https";
 import type { LookupFunction } from "node:net";
 import { errorCode, toOutboundError } from "./map-error.ts";
 import { OutboundError, type OutboundRequestOptions } from "./outbound.ts";
@@ -21,6 +15,10 @@ export type Hop = {
     readonly lookup: LookupFunction;
   };
 };
+
+/** An import would also load Node's own client, `fetch`, which takes longer than all else that a command line needs. */
+export const loadHttp = () => process.getBuiltinModule("node:http");
+export const loadHttps = () => process.getBuiltinModule("node:https");
 
 /** Node's sockets read 64 KiB at a time; this many bytes are buffered before back-pressure reaches the sender. */
 const readAheadBytes = 1024 * 1024;
@@ -71,7 +69,8 @@ function open({ url, headers, options, connection }: Hop, agent: HttpAgent | fal
     maxHeaderSize: maxHeadBytes,
     highWaterMark: readAheadBytes,
   };
-  return url.protocol === "https:" ? requestByHttps(url, requestOptions) : requestByHttp(url, requestOptions);
+  const { request } = url.protocol === "https:" ? loadHttps() : loadHttp();
+  return request(url, requestOptions);
 }
 
 async function waitForHead(

@@ -1,4 +1,3 @@
-import { printToStderr } from "@hearth-and-keep/terminal";
 import { CommanderError } from "commander";
 import type { StartFailure } from "../failures.ts";
 import { ClientError } from "./client-failure.ts";
@@ -7,6 +6,7 @@ import { exitCodes } from "./exit-codes.ts";
 /** Prints the error to standard error and returns the exit code. Unexpected errors are rethrown. */
 export async function reportError(error: unknown): Promise<number> {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.success : exitCodes.usage;
+  const { printToStderr } = await import("./print-errors.ts");
   if (error instanceof ClientError) {
     const { formatFailure } = await import("./format-failure.ts");
     const { message, next, exitCode } = formatFailure(error.failure);
