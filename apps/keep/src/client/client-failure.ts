@@ -25,7 +25,7 @@ export type ClientFailure =
   | { readonly kind: "server-invalid"; readonly text: string; readonly reason: "malformed" | "plain-http" }
   | { readonly kind: "vault-missing" }
   | { readonly kind: "not-logged-in"; readonly server: string; readonly organisation: string | undefined }
-  /** A token in the environment, and a server that only a file of the project names. */
+  /** A token in the environment or a file, and a server that only a file of the project names. */
   | { readonly kind: "server-not-confirmed"; readonly server: string; readonly file: string }
   | { readonly kind: "server-unreachable"; readonly server: string; readonly reason: string }
   | { readonly kind: "unexpected-server"; readonly server: string }
@@ -44,7 +44,9 @@ export type ClientFailure =
   | { readonly kind: "keyring-unusable"; readonly server: string }
   | { readonly kind: "names-missing"; readonly names: readonly string[]; readonly folder: string }
   | { readonly kind: "name-unusable"; readonly path: string }
-  | { readonly kind: "cache-missing"; readonly server: string; readonly maxHours: number }
+  | { readonly kind: "cache-missing"; readonly server: string; readonly maxAge: string }
+  | { readonly kind: "token-invalid"; readonly source: string }
+  | { readonly kind: "environment-too-large" }
   | { readonly kind: "program-not-found"; readonly program: string }
   | { readonly kind: "program-not-executable"; readonly program: string }
   | { readonly kind: "interrupted" };

@@ -1,4 +1,5 @@
-import { homedir } from "node:os";
+import { statSync } from "node:fs";
+import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 
 /** Environment variables of the commands that call a server, for CI and containers. */
@@ -24,6 +25,19 @@ export function configurationFolder(): string {
 /** Where values for `keep run --offline` are. */
 export function cacheFolder(): string {
   return join(readFolder("XDG_CACHE_HOME", ".cache"), "keep");
+}
+
+/** For files in memory: of this user's session, else of the machine, else temporary files. */
+export function runtimeFolder(): string {
+  const folder = readVariable("XDG_RUNTIME_DIR");
+  if (folder?.startsWith("/") === true && isPrivate(folder)) return folder;
+  return statSync("/dev/shm", { throwIfNoEntry: false })?.isDirectory() === true ? "/dev/shm" : tmpdir();
+}
+
+/** As the specification demands of it. */
+function isPrivate(folder: string): boolean {
+  const stats = statSync(folder, { throwIfNoEntry: false });
+  return stats?.isDirectory() === true && stats.uid === process.getuid?.() && (stats.mode & 0o077) === 0;
 }
 
 /** The environment of this process without Keep's own variables, which contain its token or the server's keys. */

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { Type } from "typebox";
-import { Value } from "typebox/value";
+import { Check } from "typebox/value";
 import { clientFailure } from "./client-failure.ts";
 import { configurationFolder } from "./config.ts";
 import type { Keyring } from "./keyring.ts";
@@ -93,7 +93,7 @@ async function readLogins(file: string): Promise<readonly StoredLogin[]> {
   const content = await readPrivateFile(file, maxFileBytes);
   if (content === undefined) return [];
   const stored = parseJson(content.toString("utf8"));
-  if (!Value.Check(storedLogins, stored))
+  if (!Check(storedLogins, stored))
     throw clientFailure({ kind: "file-unusable", file, reason: "it is not a list of logins" });
   return stored.logins;
 }

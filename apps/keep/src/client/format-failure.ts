@@ -42,7 +42,7 @@ const formats: { readonly [Kind in ClientFailure["kind"]]: (failure: Failure<Kin
     exitCode: exitCodes.unauthorized,
   }),
   "server-not-confirmed": ({ server, file }) => ({
-    message: `KEEP_TOKEN is set, but only the file ${file} names the server ${server}, so the token is not sent to it`,
+    message: `Only the file ${file} names the server ${server}, so the token of KEEP_TOKEN or --token-file is not sent to it`,
     next: `if the server is right, set KEEP_SERVER=${server}`,
     exitCode: exitCodes.unauthorized,
   }),
@@ -92,18 +92,24 @@ const formats: { readonly [Kind in ClientFailure["kind"]]: (failure: Failure<Kin
       `The name of ${sanitizeLine(path)} cannot be an environment variable`,
       "leave it out with --only, or rename it",
     ),
-  "cache-missing": ({ server, maxHours }) => ({
-    message: `No values of ${server} from the last ${maxHours} hours are stored on this machine`,
+  "cache-missing": ({ server, maxAge }) => ({
+    message: `Cannot reach ${server}, and this machine has no copy of the values that is at most ${maxAge} old`,
     next: "run the command once with a connection",
     exitCode: exitCodes.unavailable,
   }),
+  "token-invalid": ({ source }) => usage(`There is no token in ${source}`, "create one in the console"),
+  "environment-too-large": () => ({
+    message: "The secrets are larger than the environment that this system gives to a program",
+    next: "pass fewer with --only, or use --mount",
+    exitCode: exitCodes.notExecutable,
+  }),
   "program-not-found": ({ program }) => ({
-    message: `Program "${program}" not found`,
+    message: `Program "${sanitizeLine(program)}" not found`,
     next: undefined,
     exitCode: exitCodes.programNotFound,
   }),
   "program-not-executable": ({ program }) => ({
-    message: `Program "${program}" cannot be executed`,
+    message: `Program "${sanitizeLine(program)}" cannot be executed`,
     next: undefined,
     exitCode: exitCodes.notExecutable,
   }),

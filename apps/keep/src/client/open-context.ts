@@ -5,12 +5,14 @@ import { readClientEnvironment } from "./config.ts";
 import { type CredentialStore, type Login, openCredentialStore } from "./credentials.ts";
 import { openKeyring } from "./keyring.ts";
 import { findProjectFile, type ProjectFile } from "./project-file.ts";
+import { readRegularFile } from "./regular-file.ts";
 import { parseServer } from "./server-address.ts";
 import { openVaultClient, type VaultClient } from "./vault-client.ts";
 
 /** Options of all commands that use secrets. */
 export type ContextFlags = {
   readonly server?: string;
+  readonly tokenFile?: string;
   readonly vault?: string;
   readonly folder?: string;
   readonly env?: string;
@@ -19,7 +21,7 @@ export type ContextFlags = {
 /** The server that a command uses, with a token for it. */
 export type ServerContext = AsyncDisposable & {
   readonly client: VaultClient;
-  /** Undefined with a token from the environment. */
+  /** Undefined with a token from the environment or a file. */
   readonly login: Login | undefined;
   readonly token: string;
   readonly project: ProjectFile | undefined;
@@ -43,10 +45,9 @@ export function addContextFlags(command: Command): Command {
 }
 
 export function addServerFlag(command: Command): Command {
-  return command.option(
-    "--server <url>",
-    "server (default: KEEP_SERVER, else .keep.toml, else the last login)",
-  );
+  return command
+    .option("--server <url>", "server (default: KEEP_SERVER, else .keep.toml, else the last login)")
+    .option("--token-file <file>", "file that contains the token (default: KEEP_TOKEN, else the login)");
 }
 
 export function openStore(): CredentialStore {
@@ -55,20 +56,36 @@ export function openStore(): CredentialStore {
 
 /** The server, and the token that was confirmed for it. */
 export async function openServerContext(
-  { server: flag }: Pick<ContextFlags, "server">,
+  { server: flag, tokenFile }: Pick<ContextFlags, "server" | "tokenFile">,
   store: CredentialStore = openStore(),
 ): Promise<ServerContext> {
   const environment = readClientEnvironment();
   const project = await findProjectFile(process.cwd());
   const named = flag ?? environment.server;
   const server = parseServer(named ?? project?.settings.server ?? (await lastServer(store)));
-  if (environment.token !== undefined) {
-    const { token } = environment;
+  const token = tokenFile === undefined ? environment.token : await readTokenFile(tokenFile);
+  if (token !== undefined) {
+    assertToken(token, tokenFile ?? "KEEP_TOKEN");
     assertNamed(server, { named, project });
     return contextOf({ server, token, login: undefined, project });
   }
   const login = await findLogin(server, project?.settings.organisation, store);
   return contextOf({ server, token: await store.readToken(login), login, project });
+}
+
+const maxTokenBytes = 4096;
+
+/** Whoever mounts it decides who can read it: a credential of systemd, or a secret of Kubernetes. */
+async function readTokenFile(file: string): Promise<string> {
+  const found = await readRegularFile(file, maxTokenBytes);
+  if (found === undefined) throw clientFailure({ kind: "file-unusable", file, reason: "it does not exist" });
+  return found.content.toString("utf8").trim();
+}
+
+/** What a header cannot contain is no token. */
+function assertToken(token: string, source: string): void {
+  if (token.length > maxTokenBytes || !/^[\x21-\x7e]+$/u.test(token))
+    throw clientFailure({ kind: "token-invalid", source });
 }
 
 type ContextParts = Pick<ServerContext, "token" | "login" | "project"> & { readonly server: string };
@@ -84,7 +101,7 @@ async function lastServer(store: CredentialStore): Promise<string> {
   return last.server;
 }
 
-/** A file in a cloned repository must not decide where the token of the environment is sent. */
+/** A file in a cloned repository must not decide where a token that is no login is sent. */
 function assertNamed(
   server: string,
   { named, project }: { readonly named: string | undefined; readonly project: ProjectFile | undefined },

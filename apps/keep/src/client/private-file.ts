@@ -1,8 +1,7 @@
-import { randomBytes } from "node:crypto";
 import { mkdir, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
-import { explainFileError } from "@hearth-and-keep/failures";
 import { clientFailure } from "./client-failure.ts";
+import { fileFailure, isOwn, readRegularFile } from "./regular-file.ts";
 
 const privateFile = 0o600;
 const privateFolder = 0o700;
@@ -10,6 +9,8 @@ const othersMode = 0o077;
 
 /** Replaces a file that only this user can read, at once: another process sees the old content or the new one. */
 export async function writePrivateFile(file: string, content: string | Uint8Array): Promise<void> {
+  // Not needed to read, and slow to load.
+  const { randomBytes } = process.getBuiltinModule("node:crypto");
   const fresh = `${file}.${randomBytes(6).toString("hex")}`;
   try {
     await mkdir(dirname(file), { recursive: true, mode: privateFolder });
@@ -23,28 +24,21 @@ export async function writePrivateFile(file: string, content: string | Uint8Arra
     await rename(fresh, file);
   } catch (error) {
     await rm(fresh, { force: true });
-    throw unusable(file, error);
+    throw fileFailure(file, error);
   }
 }
 
-/** Undefined when there is none. Refuses a file that other users can read, because it may already be known to them. */
+/**
+ * Undefined when there is none. Refuses a file that other users can read, because it may already be known to them, and one
+ * that another user put there.
+ */
 export async function readPrivateFile(file: string, maxBytes: number): Promise<Buffer | undefined> {
-  try {
-    await using handle = await open(file, "r");
-    const { mode, size } = await handle.stat();
-    if (process.platform !== "win32" && (mode & othersMode) !== 0)
-      throw clientFailure({ kind: "credentials-readable", file });
-    if (size > maxBytes) throw clientFailure({ kind: "file-unusable", file, reason: "it is too large" });
-    return await handle.readFile();
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
-    throw unusable(file, error);
-  }
-}
-
-function unusable(file: string, error: unknown): unknown {
-  const reason = explainFileError(error);
-  return reason === undefined
-    ? error
-    : clientFailure({ kind: "file-unusable", file, reason }, { cause: error });
+  const found = await readRegularFile(file, maxBytes);
+  if (found === undefined) return undefined;
+  const { content, stats } = found;
+  if (process.platform !== "win32" && (stats.mode & othersMode) !== 0)
+    throw clientFailure({ kind: "credentials-readable", file });
+  if (!isOwn(stats))
+    throw clientFailure({ kind: "file-unusable", file, reason: "it belongs to another user" });
+  return content;
 }

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { chmod, chown, mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { makeTemporaryFolder } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
@@ -35,12 +35,40 @@ test.each([
   ['environment = "a/b"', '"environment" must be the name'],
   ["inherit = 1", '"inherit" must be true or false'],
   ["= x", "it is not TOML"],
-  [`# ${"x".repeat(70_000)}`, "it is too large"],
+  [`a = ${"[".repeat(30_000)}`, "it is not TOML"],
 ])("%s is refused: %s", async (text, reason) => {
   await using folder = await makeTemporaryFolder("keep-project");
   await writeFile(join(folder.path, projectFileName), text);
   const error: unknown = await findProjectFile(folder.path).catch((thrown: unknown) => thrown);
   expect(isClientFailure(error, "project-file-invalid") ? error.failure.reason : error).toContain(reason);
+});
+
+/** Why the project file cannot be used. */
+async function refusal(folder: string): Promise<unknown> {
+  const error: unknown = await findProjectFile(folder).catch((thrown: unknown) => thrown);
+  return isClientFailure(error, "file-unusable") ? error.failure.reason : error;
+}
+
+test("a project file that is too large, or a link to a device that never ends, is refused", async () => {
+  await using folder = await makeTemporaryFolder("keep-project");
+  const inner = join(folder.path, "inner");
+  await mkdir(inner);
+  await writeFile(join(folder.path, projectFileName), `# ${"x".repeat(70_000)}`);
+  expect(await refusal(folder.path)).toBe("it is too large");
+  await symlink("/dev/zero", join(inner, projectFileName));
+  expect(await refusal(inner)).toBe("it is not a file");
+});
+
+test("a project file that another user put into a folder of everybody is refused, an own one is used", async (context) => {
+  await using folder = await makeTemporaryFolder("keep-project");
+  const file = join(folder.path, projectFileName);
+  await chmod(folder.path, 0o777);
+  await writeFile(file, 'folder = "/app"\n');
+  expect((await findProjectFile(folder.path))?.settings).toEqual({ folder: "/app" });
+  // Only the administrator can give a file away.
+  if (process.getuid?.() !== 0) return context.skip();
+  await chown(file, 65_534, 65_534);
+  expect(await refusal(folder.path)).toBe("it belongs to another user");
 });
 
 test.each([

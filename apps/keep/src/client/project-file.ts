@@ -1,10 +1,10 @@
-import { readFile } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { explainFileError } from "@hearth-and-keep/failures";
 import { parse, stringify } from "smol-toml";
 import { Type } from "typebox";
-import { Value } from "typebox/value";
+import { Check, Errors } from "typebox/value";
 import { clientFailure } from "./client-failure.ts";
+import { isOwn, readRegularFile } from "./regular-file.ts";
 
 export const projectFileName = ".keep.toml";
 
@@ -38,13 +38,14 @@ export type ProjectSettings = Type.Static<typeof settings>;
 
 export type ProjectFile = { readonly file: string; readonly settings: ProjectSettings };
 
-const maxCharacters = 65_536;
+const maxBytes = 65_536;
+const everybodyWrites = 0o002;
 
 /** The nearest one, in the folder or above it; every package of a monorepo can have its own. */
 export async function findProjectFile(folder: string): Promise<ProjectFile | undefined> {
   for (let current = folder; ; current = dirname(current)) {
+    const text = await readText(current);
     const file = join(current, projectFileName);
-    const text = await readText(file);
     if (text !== undefined) return { file, settings: parseSettings(file, text) };
     if (dirname(current) === current) return undefined;
   }
@@ -56,27 +57,24 @@ export function formatProjectFile(project: ProjectSettings): string {
   return heading + stringify(project);
 }
 
-async function readText(file: string): Promise<string | undefined> {
-  try {
-    return await readFile(file, "utf8");
-  } catch (error) {
-    const isAbsent =
-      error instanceof Error && "code" in error && ["ENOENT", "ENOTDIR"].includes(String(error.code));
-    if (isAbsent) return undefined;
-    const reason = explainFileError(error);
-    throw reason === undefined ? error : clientFailure({ kind: "file-unusable", file, reason });
-  }
+/** In a folder in which everybody may write, such as /tmp, only a file of this user counts. */
+async function readText(folder: string): Promise<string | undefined> {
+  const file = join(folder, projectFileName);
+  const found = await readRegularFile(file, maxBytes);
+  if (found === undefined) return undefined;
+  if (!isOwn(found.stats) && ((await stat(folder)).mode & everybodyWrites) !== 0)
+    throw clientFailure({ kind: "file-unusable", file, reason: "it belongs to another user" });
+  return found.content.toString("utf8");
 }
 
 function parseSettings(file: string, text: string): ProjectSettings {
   const invalid = (reason: string) => clientFailure({ kind: "project-file-invalid", file, reason });
-  if (text.length > maxCharacters) throw invalid("it is too large");
   const parsed = parseToml(text);
   if (parsed === undefined) throw invalid("it is not TOML");
-  if (Value.Check(settings, parsed)) return parsed;
+  if (Check(settings, parsed)) return parsed;
   const unknown = Object.keys(parsed).find((name) => !(name in meanings));
   if (unknown !== undefined) throw invalid(`"${unknown}" is no setting`);
-  const [name = ""] = Value.Errors(settings, parsed).map(({ instancePath }) => instancePath.slice(1));
+  const [name = ""] = Errors(settings, parsed).map(({ instancePath }) => instancePath.slice(1));
   throw invalid(`"${name}" ${meanings[name] ?? "is not valid"}`);
 }
 

@@ -7,8 +7,11 @@ export type ValuesRequest = {
   /** Only these; all of the folder by default. */
   readonly names?: readonly string[] | undefined;
   readonly expand: "references" | undefined;
+  /** Whether subfolders are read too. */
+  readonly isRecursive?: boolean;
   /** The entity tag of values that are known already. */
   readonly knownTag?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
 };
 
 export type NamedValue = SecretValues["items"][number];
@@ -18,7 +21,7 @@ const maxNamesCharacters = 4096;
 
 /** The values of the folder in one request, which is one record of the audit log. */
 export function requestValues(
-  { names, expand, knownTag }: ValuesRequest,
+  { names, expand, isRecursive, knownTag, signal }: ValuesRequest,
   { client, vaultId, folder, isInheriting }: VaultContext,
 ): Promise<TaggedResponse<SecretValues>> {
   const list = names?.join(",") ?? "";
@@ -29,8 +32,10 @@ export function requestValues(
       path: folder,
       expand,
       names: list === "" || list.length > maxNamesCharacters ? undefined : list,
+      recursive: isRecursive === true ? "true" : undefined,
       inherit: isInheriting ? "true" : undefined,
     },
+    ...(signal === undefined ? {} : { signal }),
     ...(knownTag === undefined ? {} : { headers: { "if-none-match": knownTag } }),
   });
 }

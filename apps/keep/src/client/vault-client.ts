@@ -1,8 +1,8 @@
 import { createOutbound, OutboundError, type OutboundResponse } from "@hearth-and-keep/outbound-http";
 import { loginError } from "@hearth-and-keep/vault-contract";
 import { type Static, type TSchema, Type } from "typebox";
-import { Value } from "typebox/value";
-import { clientFailure, type ReceivedProblem } from "./client-failure.ts";
+import { Check, Clean } from "typebox/value";
+import { clientFailure, isClientFailure, type ReceivedProblem } from "./client-failure.ts";
 
 export type VaultClient = AsyncDisposable & {
   readonly server: string;
@@ -108,8 +108,8 @@ async function readShaped<Shape extends TSchema>(
   if (response.status >= 300) throw await readFailure(response, expected);
   const body = await readJson(response, expected.server);
   // A newer server may add fields.
-  const known: unknown = Value.Clean(shape, body);
-  if (!Value.Check(shape, known)) throw clientFailure({ kind: "unexpected-server", server: expected.server });
+  const known: unknown = Clean(shape, body);
+  if (!Check(shape, known)) throw clientFailure({ kind: "unexpected-server", server: expected.server });
   return known;
 }
 
@@ -127,11 +127,21 @@ const receivedProblem = Type.Object({
   ),
 });
 
+/** What a proxy in front of Keep responds while Keep is away. */
+const proxyStatuses = new Set([502, 503, 504]);
+
 async function readFailure(response: OutboundResponse, { server, subject }: Expected): Promise<Error> {
-  const body = await readJson(response, server);
-  if (Value.Check(loginError, body))
+  const { status } = response;
+  const body = await readJson(response, server).catch((error: unknown) => {
+    if (proxyStatuses.has(status) && isClientFailure(error, "unexpected-server")) return undefined;
+    throw error;
+  });
+  if (Check(loginError, body))
     return clientFailure({ kind: "login-refused", error: body.error, description: body.error_description });
-  if (!Value.Check(receivedProblem, body)) return clientFailure({ kind: "unexpected-server", server });
+  if (!Check(receivedProblem, body))
+    return proxyStatuses.has(status)
+      ? clientFailure({ kind: "server-unreachable", server, reason: `its proxy responds with ${status}` })
+      : clientFailure({ kind: "unexpected-server", server });
   const problem: ReceivedProblem = body;
   return clientFailure({ kind: "problem", server, problem, subject });
 }

@@ -12,6 +12,7 @@ export const commandTable: readonly CommandEntry[] = [
   { name: "get", summary: "Print the value of a secret", load: () => import("./get.ts") },
   { name: "set", summary: "Write the value of a secret", load: () => import("./set.ts") },
   { name: "history", summary: "List the versions of a secret", load: () => import("./history.ts") },
+  { name: "diff", summary: "Compare versions of a secret, or two environments", load: () => import("./diff.ts") },
   { name: "restore", summary: "Write an older version as a new one", load: () => import("./restore.ts") },
   { name: "import", summary: "Import a .env or JSON file", load: () => import("./import.ts") },
   { name: "export", summary: "Export a folder for other programs", load: () => import("./export.ts") },

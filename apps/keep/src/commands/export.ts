@@ -1,4 +1,4 @@
-import { errorScreen, screen } from "@hearth-and-keep/terminal";
+import { errorScreen, sanitizeText, screen } from "@hearth-and-keep/terminal";
 import { exportedFile } from "@hearth-and-keep/vault-contract";
 import { clientFailure } from "../client/client-failure.ts";
 import { type ClientFormat, clientFormats, formatValues } from "../client/format-values.ts";
@@ -50,7 +50,7 @@ async function exportFolder(flags: ExportFlags): Promise<void> {
   }
   await using context = await openVaultContext(flags);
   const content = await readContent(format, flags, context);
-  if (flags.output === undefined) screen.write(content);
+  if (flags.output === undefined) screen.write(screen.isTerminal ? sanitizeText(content) : content);
   else {
     await writePrivateFile(flags.output, content);
     errorScreen.writeLine(`Wrote ${flags.output}, which only you can read`);

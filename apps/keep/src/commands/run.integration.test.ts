@@ -1,4 +1,4 @@
-import { chmod, readdir, readFile, writeFile } from "node:fs/promises";
+import { chmod, lstat, mkdir, readdir, readFile, readlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { finish, type Machine, openMachine, type RunOptions } from "../client/test/machine.ts";
@@ -115,6 +115,14 @@ test("values in the output are replaced, also in standard error and encoded", as
   expect((await run(["--", "sh", "-c", "echo $HOST"])).stdout).toBe("db.example\n");
 });
 
+test("with --redact, a program that writes to a closed pipe ends, and Keep with it", async () => {
+  const child = machine.start(["run", "--folder", "/app", "--redact", "--", "yes"], { environment });
+  const finished = finish(child);
+  child.stdout.once("data", () => child.stdout.destroy());
+  // Not SIGPIPE, because Node connects programs by sockets.
+  expect(await finished).toMatchObject({ code: 1, stderr: expect.stringMatching(/^yes: .*\n$/u) });
+});
+
 test("a copy on this machine is used while the server is away, and not after it revoked the token", {
   timeout: 120_000,
 }, async () => {
@@ -131,4 +139,121 @@ test("a copy on this machine is used while the server is away, and not after it 
   await vault.json("DELETE", `/api/secrets/tokens/${self.id}`);
   expect((await run(offline, own)).code).toBe(4);
   expect(await readdir(join(machine.home, ".cache/keep"))).toEqual([]);
+});
+
+/** A program that says each time that it starts, and ends at SIGTERM. */
+const announce = 'echo "started with $VALUE"; exec sleep 60';
+
+test("with --watch, a changed secret restarts the program, and a signal ends both", async () => {
+  await vault.write("/watched/VALUE", "one");
+  const args = ["run", "--folder", "/watched", "--watch", "--interval", "1", "--", "sh", "-c", announce];
+  const child = machine.start(args, { environment });
+  const finished = finish(child);
+  let output = "";
+  child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString("utf8")));
+  await expect.poll(() => output).toBe("started with one\n");
+  // Another secret of the vault is none of its own.
+  await vault.write("/elsewhere", "other");
+  await vault.write("/watched/VALUE", "two");
+  await expect.poll(() => output).toBe("started with one\nstarted with two\n");
+  child.kill("SIGTERM");
+  expect(await finished).toMatchObject({ code: 143, stderr: expect.stringContaining("restarting") });
+});
+
+test("with --watch, a program that takes its time to end after SIGTERM is not started again", async () => {
+  await vault.write("/slow/VALUE", "one");
+  const script = 'trap "sleep 3; exit 5" TERM; echo "started with $VALUE"; while :; do sleep 0.1; done';
+  const args = ["run", "--folder", "/slow", "--watch", "--interval", "1", "--", "sh", "-c", script];
+  const child = machine.start(args, { environment });
+  const finished = finish(child);
+  await new Promise((resolve) => child.stdout.once("data", resolve));
+  child.kill("SIGTERM");
+  await vault.write("/slow/VALUE", "two");
+  expect(await finished).toMatchObject({ code: 5, stdout: "started with one\n" });
+});
+
+test("a program that cannot be started ends Keep at once", async () => {
+  const startedAt = performance.now();
+  expect((await run(["--", "no-such-program"])).code).toBe(127);
+  expect(performance.now() - startedAt).toBeLessThan(8000);
+});
+
+test("with --watch, the program's own end ends Keep at once, with its exit code", async () => {
+  const startedAt = performance.now();
+  expect((await run(["--watch", "--interval", "3600", "--", "sh", "-c", "exit 9"])).code).toBe(9);
+  expect(performance.now() - startedAt).toBeLessThan(20_000);
+});
+
+test("with --mount, a program gets files in a private folder, which are gone afterwards", async () => {
+  const bytes = Buffer.of(0, 255, 10);
+  await vault.json("PUT", "/secrets/by-path/mounted/tls.key", {
+    value: bytes.toString("base64"),
+    encoding: "base64",
+    type: "binary",
+  });
+  await vault.write("/mounted/HOST", "db.example");
+  const mount = join(machine.project, "secrets");
+  const script = "stat -L -c %a secrets secrets/HOST; readlink secrets; od -An -tx1 secrets/tls.key; env";
+  const args = ["run", "--folder", "/mounted", "--mount", "secrets", "--", "sh", "-c", script];
+  const { code, stdout, stderr } = await machine.keep(args, { environment });
+  expect([code, stderr]).toEqual([0, ""]);
+  const [folderMode, fileMode, target = "", dump, ...variables] = stdout.split("\n");
+  expect([folderMode, fileMode, dump]).toEqual(["500", "400", " 00 ff 0a"]);
+  expect(variables.join()).not.toContain("db.example");
+  await expect(lstat(mount)).rejects.toThrow("ENOENT");
+  await expect(lstat(join(target, ".."))).rejects.toThrow("ENOENT");
+});
+
+test("mounted files are gone after SIGTERM, and what SIGKILL left is removed by the next run", async () => {
+  await vault.write("/mounted/HOST", "db.example");
+  const mount = join(machine.project, "secrets");
+  const start = async () => {
+    const script = "echo ready; exec sleep 60";
+    const args = ["run", "--folder", "/mounted", "--mount", mount, "--", "sh", "-c", script];
+    const child = machine.start(args, { environment });
+    const finished = finish(child);
+    await new Promise((resolve) => child.stdout.once("data", resolve));
+    return { child, finished, target: await readlink(mount) };
+  };
+  const ended = await start();
+  ended.child.kill("SIGTERM");
+  expect((await ended.finished).code).toBe(143);
+  await expect(lstat(mount)).rejects.toThrow("ENOENT");
+  const killed = await start();
+  const [program = ""] = (
+    await readFile(`/proc/${killed.child.pid}/task/${killed.child.pid}/children`, "utf8")
+  )
+    .trim()
+    .split(" ");
+  killed.child.kill("SIGKILL");
+  process.kill(Number(program), "SIGKILL");
+  expect((await killed.finished).code).toBe(137);
+  expect((await lstat(killed.target)).isDirectory()).toBe(true);
+  const next = await start();
+  await expect(lstat(killed.target)).rejects.toThrow("ENOENT");
+  next.child.kill("SIGTERM");
+  await next.finished;
+});
+
+test("--mount replaces nothing that exists", async () => {
+  const folder = join(machine.project, "kept");
+  await mkdir(folder);
+  await writeFile(join(folder, "file"), "kept");
+  const refused = await run(["--mount", folder, "--", "true"]);
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("exists already")]);
+  expect(await readFile(join(folder, "file"), "utf8")).toBe("kept");
+});
+
+test("a token from a file is used instead of a login, and needs a server that is named", async () => {
+  const file = join(machine.project, "credential");
+  await writeFile(file, `${vault.token.text}\n`);
+  const { KEEP_TOKEN: _token, ...others } = environment;
+  const args = ["run", "--folder", "/app", "--token-file", file, "--", "printenv", "HOST"];
+  expect((await machine.keep(args, { environment: others })).stdout).toBe("db.example\n");
+  await writeFile(file, "no\ntoken");
+  expect((await machine.keep(args, { environment: others })).stderr).toContain("There is no token in");
+  await writeFile(file, vault.token.text);
+  await writeFile(join(machine.project, ".keep.toml"), `server = "${vault.url}"\n`);
+  const { KEEP_SERVER: _server, ...unnamed } = others;
+  expect((await machine.keep(args, { environment: unnamed })).stderr).toContain("is not sent to it");
 });

@@ -1,25 +1,14 @@
-import { errorScreen, sanitizeLine } from "@hearth-and-keep/terminal";
-import { type ClientError, clientFailure } from "../client/client-failure.ts";
-import { openKeyring } from "../client/keyring.ts";
 import { addContextFlags, type ContextFlags, openVaultContext } from "../client/open-context.ts";
-import {
-  type ChildEnvironment,
-  createChildEnvironment,
-  findMissing,
-  type Selection,
-} from "../client/run/child-environment.ts";
-import { createMask } from "../client/run/mask-secrets.ts";
-import { readRunValues } from "../client/run/read-run-values.ts";
-import { startProgram } from "../client/run/run-program.ts";
+import { leaveMemoryOutOfCoreDumps } from "../client/run/core-dumps.ts";
+import { mountFiles } from "../client/run/mounted-files.ts";
+import { openLaunches } from "../client/run/open-launches.ts";
+import { endBySignal, passSignals } from "../client/run/pass-signals.ts";
+import { type RunFlags, type RunPlan, readRunFlags } from "../client/run/read-run-flags.ts";
+import type { Program, ProgramExit } from "../client/run/run-program.ts";
+import { superviseProgram } from "../client/run/supervise.ts";
 import type { DefineCommand } from "./command-entry.ts";
 
-type RunFlags = ContextFlags & {
-  readonly only?: string;
-  readonly require?: string;
-  readonly prefix?: string;
-  readonly redact?: boolean;
-  readonly offline?: boolean;
-};
+type Flags = ContextFlags & RunFlags;
 
 export const define: DefineCommand = (command) => {
   addContextFlags(
@@ -30,66 +19,40 @@ export const define: DefineCommand = (command) => {
       .option("--only <names>", "pass only these secrets, comma-separated; all must exist")
       .option("--require <names>", "do not start unless these secrets exist, comma-separated")
       .option("--prefix <prefix>", "put this before the name of each variable, e.g. TF_VAR_")
+      .option("--mount <path>", "pass files instead of variables: a link to a private folder, until the end")
+      .option("--watch", "restart the program when its secrets change")
+      .option("--interval <seconds>", "how often --watch asks the server (default: 10)")
       .option(
         "--redact",
         "replace secrets in the output of the program by [hidden]; its output is then no terminal",
       )
-      .option("--offline", "keep an encrypted copy for 24 hours, for when the server cannot be reached"),
+      .option("--offline", "keep an encrypted copy, for when the server cannot be reached")
+      .option("--max-age <age>", "use a copy of at most this age, e.g. 30m, 8h or 7d (default: 24h)"),
   ).action(run);
 };
 
-async function run([program = "", ...args]: readonly string[], flags: RunFlags): Promise<void> {
-  const selection = readSelection(flags);
-  const { variables, values, skipped } = await readEnvironment(flags, selection);
-  if (skipped.length > 0) {
-    const names = skipped.map(sanitizeLine).join(", ");
-    errorScreen.writeLine(`Not passed, because they cannot be environment variables: ${names}`);
+/** A shell that runs a script ends it when its program was ended by one of these. */
+const passedOn: ReadonlySet<NodeJS.Signals> = new Set(["SIGINT", "SIGTERM", "SIGHUP"]);
+
+async function run([program = "", ...args]: readonly string[], flags: Flags): Promise<void> {
+  const { code, signal } = await runWithSecrets({ program, args }, readRunFlags(flags), flags);
+  process.exitCode = code;
+  if (signal !== undefined && passedOn.has(signal)) endBySignal(signal);
+}
+
+async function runWithSecrets(program: Program, plan: RunPlan, flags: Flags): Promise<ProgramExit> {
+  const start = leaveMemoryOutOfCoreDumps();
+  const files = plan.mount === undefined ? undefined : mountFiles(plan.mount);
+  using signals = passSignals(() => files?.remove());
+  const ending = new AbortController();
+  const open = () => openVaultContext(flags);
+  const launches = openLaunches(plan, { files, ending: ending.signal, open });
+  try {
+    return await superviseProgram(program, { launches, signals, start });
+  } finally {
+    ending.abort();
+    files?.remove();
+    // Closes the connection, with which this process would not end.
+    await launches.return(undefined);
   }
-  const mask = flags.redact === true ? createMask(values) : undefined;
-  const running = startProgram({ program, args, environment: variables, createMask: mask });
-  process.exitCode = await running.exitCode;
-}
-
-/** The connection is closed before the program starts. */
-async function readEnvironment(flags: RunFlags, selection: Selection): Promise<ChildEnvironment> {
-  await using context = await openVaultContext(flags);
-  const { only } = selection;
-  const names = only === undefined ? undefined : [...new Set([...only, ...selection.required])];
-  const isOffline = flags.offline === true;
-  const { values, isFromCache } = await readRunValues({ names, isOffline, openKeyring }, context);
-  const missing = findMissing(values.items, selection);
-  if (missing.length > 0)
-    throw clientFailure({ kind: "names-missing", names: missing, folder: context.folder });
-  if (isFromCache)
-    errorScreen.writeLine(`${context.client.server} cannot be reached; using the copy on this machine`);
-  const environment = createChildEnvironment(values.items, selection);
-  assertPassed(environment, only);
-  return environment;
-}
-
-/** What was asked for by name must not be left out. */
-function assertPassed({ skipped }: ChildEnvironment, only: readonly string[] | undefined): void {
-  const [path] = only === undefined ? [] : skipped;
-  if (path !== undefined) throw clientFailure({ kind: "name-unusable", path });
-}
-
-function readSelection({ only, require: required, prefix = "" }: RunFlags): Selection {
-  if (!/^[A-Za-z0-9_]*$/u.test(prefix)) throw invalidPrefix(prefix);
-  return {
-    only: only === undefined ? undefined : readNames(only),
-    required: readNames(required ?? ""),
-    prefix,
-  };
-}
-
-function readNames(text: string): readonly string[] {
-  return text
-    .split(",")
-    .map((name) => name.trim())
-    .filter((name) => name !== "");
-}
-
-function invalidPrefix(prefix: string): ClientError {
-  const message = `Invalid prefix "${sanitizeLine(prefix)}"`;
-  return clientFailure({ kind: "usage-error", message, next: "use letters, digits and underscores" });
 }

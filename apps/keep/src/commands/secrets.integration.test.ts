@@ -112,6 +112,48 @@ test("an older version is listed and restored as a new one", async () => {
   expect((await inVersions(["history", "NONE"])).code).toBe(5);
 });
 
+const compareVersions = (...args: readonly string[]) => keep(["diff", "/compared/A", ...args]);
+
+test("versions of a secret are compared, and values are shown only with --reveal", async () => {
+  await vault.write("/compared/A", "one");
+  await vault.write("/compared/A", "two");
+  await vault.write("/compared/A", "two");
+  expect((await compareVersions()).stdout).toBe("/compared/A, versions 2 and 3: same\n");
+  const hidden = await compareVersions("--from", "1");
+  expect(hidden.stdout).toBe("/compared/A, versions 1 and 3: different\n");
+  expect((await compareVersions("--from", "1", "--to", "2", "--reveal")).stdout).toContain(
+    "\n  - one\n  + two\n",
+  );
+  expect(await compareVersions("--to", "1")).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("no version before 1"),
+  });
+  expect((await compareVersions("--from", "9")).code).toBe(5);
+});
+
+test("environments are compared with what they inherit, and values are shown only with --reveal", async () => {
+  const [, { id }] = await vault.json("POST", "/api/secrets/vaults", { name: "Compared" });
+  await vault.json("PATCH", `/api/secrets/vaults/${id}`, { environments: ["dev", "prod"], base: "/base" });
+  const values = { "/base/api/URL": "base-url", "/dev/api/HOST": "dev-host", "/prod/api/HOST": "prod-host" };
+  for (const [path, value] of Object.entries({
+    ...values,
+    "/prod/api/URL": "own-url",
+    "/dev/api/X": "dev-x",
+  }))
+    await vault.json("PUT", `/api/secrets/vaults/${id}/secrets/by-path${path}`, { value });
+  const diff = (...args: readonly string[]) => keep(["diff", "--vault", id, ...args]);
+  const hidden = await diff("dev", "prod", "--folder", "/api");
+  expect(hidden.stdout).toMatch(/^NAME .*\nHOST .*different\nURL .*different\nX .*only in \/dev\/api\n$/u);
+  const shown = await diff("/dev/api", "/prod/api", "--reveal", "--json");
+  expect(JSON.parse(shown.stdout).items).toMatchObject([
+    { path: "HOST", change: { left: { value: "dev-host" }, right: { value: "prod-host" } } },
+    { path: "URL", change: { left: { value: "base-url" }, right: { value: "own-url" } } },
+    { path: "X", outcome: "left_only", change: { left: { value: "dev-x" } } },
+  ]);
+  for (const value of ["dev-host", "own-url"]) expect(hidden.stdout).not.toContain(value);
+  expect((await diff("dev", "dev")).stdout).toContain("No differences");
+});
+
 test("a file is imported once, and exported for other programs", async () => {
   const file = join(machine.project, "app.env");
   await writeFile(file, "HOST=db.example\nURL='postgres://${./HOST}/app'\n");

@@ -26,26 +26,33 @@ export function findMissing(
   return [...new Set([...only, ...required])].filter((name) => !names.has(name));
 }
 
+/** The secrets that are asked for, by the names that the program gets. */
+export function selectItems(
+  items: readonly NamedValue[],
+  { only, prefix }: Selection,
+): readonly NamedValue[] {
+  return items
+    .filter(({ name }) => only === undefined || only.includes(name))
+    .map((item) => ({ ...item, name: prefix + item.name }));
+}
+
 /** This process's environment without Keep's own variables, and the secrets, which win. */
 export function createChildEnvironment(
   items: readonly NamedValue[],
-  { only, prefix }: Selection,
   inherited: NodeJS.ProcessEnv = inheritedEnvironment(),
 ): ChildEnvironment {
-  const selected = items.filter(({ name }) => only === undefined || only.includes(name));
-  const [usable, unusable] = partition(selected, prefix);
-  const secrets = usable.map((item): readonly [string, string] => [prefix + item.name, textOf(item) ?? ""]);
+  const secrets = items
+    .filter(isUsable)
+    .map((item): readonly [string, string] => [item.name, textOf(item) ?? ""]);
   return {
     variables: { ...inherited, ...Object.fromEntries(secrets) },
     values: secrets.map(([, value]) => value),
-    skipped: unusable.map(({ name }) => name),
+    skipped: items.filter((item) => !isUsable(item)).map(({ name }) => name),
   };
 }
 
-function partition(items: readonly NamedValue[], prefix: string) {
-  const isUsable = (item: NamedValue) =>
-    /^[A-Za-z_][A-Za-z0-9_]*$/u.test(prefix + item.name) && textOf(item) !== undefined;
-  return [items.filter(isUsable), items.filter((item) => !isUsable(item))] as const;
+function isUsable(item: NamedValue): boolean {
+  return /^[A-Za-z_][A-Za-z0-9_]*$/u.test(item.name) && textOf(item) !== undefined;
 }
 
 /** Undefined for what is no text, and for text with a NUL, at which the system would cut it. */

@@ -19,6 +19,9 @@ test.each([
   ["in base64", Buffer.from(secret).toString("base64").replace(/=+$/u, "").slice(0, -1)],
   ["in URL-safe base64", Buffer.from(secret).toString("base64url").slice(0, -1)],
   ["in a URL", encodeURIComponent(secret)],
+  ["in a URL of Python", encodeURIComponent(secret).replaceAll("%2F", "/")],
+  ["in JSON of Python", JSON.stringify(secret).slice(1, -1).replace("ü", String.raw`\u00fc`)],
+  ["in JSON of Go", JSON.stringify(secret).slice(1, -1).replace("&", String.raw`\u0026`)],
   ["in a form", encodeURIComponent(secret).replaceAll("%20", "+")],
   ["in JSON", JSON.stringify(secret).slice(1, -1)],
 ])("a value is masked %s, at every position at which its bytes are split", async (_form, written) => {

@@ -48,17 +48,48 @@ function longLines(value: string): readonly string[] {
 /** As programs write the value. */
 function writtenForms(text: string): readonly string[] {
   const bytes = Buffer.from(text);
-  const encoded = encodeURIComponent(text.toWellFormed());
+  const addresses = addressForms(text);
   return [
     text,
     text.replaceAll("\n", "\r\n"),
     ...base64Forms(bytes),
-    encoded,
-    encoded.replaceAll("%20", "+"),
-    encoded.replaceAll(/%[0-9A-F]{2}/gu, (escape) => escape.toLowerCase()),
-    JSON.stringify(text).slice(1, -1),
-    JSON.stringify(text).slice(1, -1).replaceAll("/", "\\/"),
+    ...addresses,
+    ...addresses.map((form) => form.replaceAll(/%[0-9A-F]{2}/gu, (escape) => escape.toLowerCase())),
+    ...jsonForms(text),
   ];
+}
+
+/** Which characters stay as they are differs between languages. */
+function addressForms(text: string): readonly string[] {
+  const encoded = encodeURIComponent(text.toWellFormed());
+  const strict = encoded.replaceAll(
+    /[!'()*]/gu,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+  return [encoded, strict].flatMap((form) => [
+    form,
+    form.replaceAll("%20", "+"),
+    form.replaceAll("%2F", "/"),
+  ]);
+}
+
+/** Some languages escape a slash, characters of HTML, or all characters that are not ASCII. */
+function jsonForms(text: string): readonly string[] {
+  const json = JSON.stringify(text).slice(1, -1);
+  return [
+    json,
+    json.replaceAll("/", "\\/"),
+    escapeCharacters(json, /[<>&\u2028\u2029]/gu),
+    escapeCharacters(json, /[^\0-\u007F]/g),
+    escapeCharacters(json, /[<>&]|[^\0-\u007F]/g).replaceAll("/", "\\/"),
+  ];
+}
+
+function escapeCharacters(json: string, which: RegExp): string {
+  return json.replaceAll(
+    which,
+    (character) => String.raw`\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
 }
 
 /**

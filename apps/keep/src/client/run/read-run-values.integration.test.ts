@@ -69,7 +69,12 @@ async function read({ token = "one", folder = "/", isOffline = true }: ReadOptio
     folder,
     [Symbol.asyncDispose]: async () => undefined,
   };
-  const options = { names: undefined, isOffline, openKeyring: async () => undefined };
+  const options = {
+    names: undefined,
+    isOffline,
+    maxAgeMinutes: 24 * 60,
+    openKeyring: async () => undefined,
+  };
   try {
     const { values, isFromCache } = await readRunValues(options, context);
     return `${values.items[0]?.value}${isFromCache ? " (copy)" : ""}`;

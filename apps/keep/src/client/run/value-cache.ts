@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type AssociatedData, decrypt, encrypt, IntegrityError } from "@hearth-and-keep/envelope-crypto";
 import { type SecretValues, secretValues } from "@hearth-and-keep/vault-contract";
 import { Type } from "typebox";
-import { Value } from "typebox/value";
+import { Check } from "typebox/value";
 import { cacheFolder, configurationFolder } from "../config.ts";
 import type { Keyring } from "../keyring.ts";
 import { readPrivateFile, writePrivateFile } from "../private-file.ts";
@@ -28,7 +28,6 @@ export type ValueCache = {
   delete(): Promise<void>;
 };
 
-export const maxAgeHours = 24;
 /** A clock that was set back would keep values forever. */
 const maxFutureMilliseconds = 5 * 60_000;
 const maxFileBytes = 96 * 1024 * 1024;
@@ -41,11 +40,13 @@ const storedValues = Type.Object({
   values: secretValues,
 });
 
+export type CacheOptions = {
+  readonly maxAgeMinutes: number;
+  readonly openKeyring: () => Promise<Keyring | undefined>;
+};
+
 /** Values on this machine, encrypted with a key in the keyring, or else in a file that only this user can read. */
-export function openValueCache(
-  scope: CacheScope,
-  openKeyring: () => Promise<Keyring | undefined>,
-): ValueCache {
+export function openValueCache(scope: CacheScope, { maxAgeMinutes, openKeyring }: CacheOptions): ValueCache {
   const file = join(cacheFolder(), `${fingerprintOf(scope)}.values`);
   const associatedData = associatedDataOf(scope);
   const remove = () => rm(file, { force: true });
@@ -53,7 +54,7 @@ export function openValueCache(
     async read() {
       const content = await readPrivateFile(file, maxFileBytes);
       if (content === undefined) return undefined;
-      const stored = decryptStored(content, await readKey(openKeyring), associatedData);
+      const stored = decryptStored(content, await readKey(openKeyring), { associatedData, maxAgeMinutes });
       if (stored === undefined) await remove();
       return stored;
     },
@@ -74,13 +75,16 @@ export async function deleteCachedValues(): Promise<void> {
 function decryptStored(
   content: Buffer,
   key: KeyObject,
-  associatedData: AssociatedData,
+  {
+    associatedData,
+    maxAgeMinutes,
+  }: { readonly associatedData: AssociatedData; readonly maxAgeMinutes: number },
 ): CachedValues | undefined {
   try {
     const stored: unknown = JSON.parse(decrypt(content, key, associatedData).toString("utf8"));
-    if (!Value.Check(storedValues, stored)) return undefined;
+    if (!Check(storedValues, stored)) return undefined;
     const age = Date.now() - stored.at;
-    const isUsable = age <= maxAgeHours * 3_600_000 && age >= -maxFutureMilliseconds;
+    const isUsable = age <= maxAgeMinutes * 60_000 && age >= -maxFutureMilliseconds;
     return isUsable ? stored : undefined;
   } catch (error) {
     if (error instanceof IntegrityError || error instanceof SyntaxError) return undefined;

@@ -6,6 +6,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir } from "node:fs/promises";
+import { constants } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { childEnvironment, makeTemporaryFolder } from "@hearth-and-keep/test-servers";
@@ -13,7 +14,8 @@ import { decide } from "../../logins/test/request-login.ts";
 import type { Teammate } from "../../organisations/test/start-team.ts";
 import type { TestKeep } from "../../test/start-test-keep.ts";
 
-export type Finished = { readonly code: number | null; readonly stdout: string; readonly stderr: string };
+/** The exit code as a shell reports it. */
+export type Finished = { readonly code: number; readonly stdout: string; readonly stderr: string };
 
 export type RunOptions = {
   readonly input?: string;
@@ -34,6 +36,8 @@ export type Machine = AsyncDisposable & {
 type LogInOptions = {
   readonly account?: string;
   readonly args?: readonly string[];
+  /** Without --no-keyring, and in this environment. */
+  readonly keyring?: Readonly<Record<string, string>>;
   readonly decision?: "approve" | "deny";
 };
 
@@ -53,8 +57,11 @@ export async function openMachine(keep: Pick<TestKeep, "url">): Promise<Machine>
     project,
     start,
     keep: (args, options = {}) => finish(start(args, options), options.input),
-    async logIn(person, { account, args = [], decision = "approve" } = {}) {
-      const child = start(["login", keep.url, "--no-browser", "--no-keyring", ...args]);
+    async logIn(person, { account, args = [], keyring, decision = "approve" } = {}) {
+      const place = keyring === undefined ? ["--no-keyring"] : [];
+      const child = start(["login", keep.url, "--no-browser", ...place, ...args], {
+        environment: keyring ?? {},
+      });
       const finished = finish(child);
       const page = new URL(await printed(child, /http\S+\/login\/authorize\?\S+/u));
       // The query of the page, whose fields its form repeats.
@@ -86,5 +93,11 @@ export async function finish(child: ChildProcessWithoutNullStreams, input = ""):
   child.stdin.on("error", () => undefined);
   child.stdin.end(input);
   await once(child, "close");
-  return { code: child.exitCode, ...output };
+  return { code: child.exitCode ?? signalBase + numberOf(child.signalCode), ...output };
+}
+
+const signalBase = 128;
+
+function numberOf(signal: NodeJS.Signals | null): number {
+  return signal === null ? 0 : constants.signals[signal];
 }
