@@ -4,7 +4,6 @@
 import { existsSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { setFlagsFromString } from "node:v8";
 
 const [major, minor] = process.versions.node.split(".").map(Number);
 if (major < 24 || (major === 24 && minor < 15)) {
@@ -23,7 +22,8 @@ await import(existsSync(source) ? source.href : new URL("../dist/main.js", impor
  * memory; `keep serve` lets it grow once there are requests.
  */
 function keepMemorySmall() {
-  setFlagsFromString("--semi-space-growth-factor=1");
+  // An import would load what commands do not need, and take longer than the rest of this file.
+  process.getBuiltinModule("node:v8").setFlagsFromString("--semi-space-growth-factor=1");
 }
 
 /**

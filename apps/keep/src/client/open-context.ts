@@ -1,6 +1,5 @@
-import { vaultList } from "@hearth-and-keep/vault-contract";
 import type { Command } from "commander";
-import { type ClientError, clientFailure } from "./client-failure.ts";
+import { clientFailure } from "./client-failure.ts";
 import { readClientEnvironment } from "./config.ts";
 import { type CredentialStore, type Login, openCredentialStore } from "./credentials.ts";
 import { openKeyring } from "./keyring.ts";
@@ -137,22 +136,15 @@ export async function openVaultContext(flags: ContextFlags, store?: CredentialSt
   const isProjectVault = vault === settings.vault;
   return {
     ...context,
-    vaultId: idPattern.test(vault) ? vault : await findVault(vault, context.client),
+    vaultId: idPattern.test(vault) ? vault : await findVaultByName(vault, context.client),
     folder: folderOf(environment, flags.folder ?? settings.folder),
     isInheriting: isProjectVault && environment !== undefined && settings.inherit === true,
   };
 }
 
-async function findVault(name: string, client: VaultClient): Promise<string> {
-  const vaults = await client.request("/api/secrets/vaults", { shape: vaultList, query: { limit: "200" } });
-  const [found, ...others] = vaults.filter((vault) => vault.name === name);
-  if (found === undefined) throw vaultError(`There is no vault named "${name}"`);
-  if (others.length > 0) throw vaultError(`There are ${others.length + 1} vaults named "${name}"`);
-  return found.id;
-}
-
-function vaultError(message: string): ClientError {
-  return clientFailure({ kind: "usage-error", message, next: "pass the id of the vault with --vault" });
+async function findVaultByName(name: string, client: VaultClient): Promise<string> {
+  const { findVault } = await import("./find-vault.ts");
+  return findVault(name, client);
 }
 
 /** Throws for what would leave the environment. */
