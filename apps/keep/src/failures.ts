@@ -54,6 +54,8 @@ export type RequestFailure =
   | { readonly kind: "insufficient-scope"; readonly scope: Scope }
   /** The request names a path that no pattern of the token matches. */
   | { readonly kind: "out-of-reach"; readonly path: string }
+  /** The secret's egress rule does not allow this request, or there is none. */
+  | { readonly kind: "use-not-allowed"; readonly reason: string }
   /** A token tried to create or rotate a token beyond its own grant. */
   | { readonly kind: "grant-exceeded" }
   | { readonly kind: "session-required" }

@@ -146,6 +146,12 @@ const problemTexts: {
     title: "Path not allowed for this token",
     detail: `No path pattern on this token matches ${path}`,
   }),
+  "use-not-allowed": ({ reason }) => ({
+    status: 403,
+    code: "use_not_allowed",
+    title: "Egress rule does not allow this request",
+    detail: reason,
+  }),
   "grant-exceeded": () => ({
     status: 403,
     code: "out_of_reach",

@@ -55,6 +55,7 @@ export const auditEventTypes = [
   "version-restored",
   "version-destroyed",
   "value-read",
+  "value-used",
   "values-read",
   "values-exported",
   "values-imported",

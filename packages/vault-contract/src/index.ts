@@ -39,6 +39,7 @@ export {
   newChange,
   type ReviewedOperation,
 } from "./changes.ts";
+export { type EgressRule, egressRule, type ValueUse, valueUse } from "./egress.ts";
 export {
   compareQuery,
   type FolderComparison,

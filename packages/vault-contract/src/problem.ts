@@ -8,6 +8,7 @@ export const problemCodes = [
   "cross_site",
   "insufficient_scope",
   "out_of_reach",
+  "use_not_allowed",
   "session_required",
   "operator_required",
   "role_required",

@@ -1,5 +1,6 @@
 import { type Static, Type } from "typebox";
 import { described } from "./described.ts";
+import { egressRule } from "./egress.ts";
 import {
   closed,
   cursor,
@@ -67,6 +68,7 @@ export const secret = Type.Object(
     tags,
     has_note: Type.Boolean({ description: "Whether it has a note, which is returned with the value" }),
     size,
+    egress: Type.Optional(egressRule),
     created_at: described(timestamp, "When it was created"),
     updated_at: described(timestamp, "When it last changed"),
     updated_by: described(actorName, "Who changed it last: `session:` or `token:` and an id, or `server`"),
@@ -130,6 +132,12 @@ export const secretChanges = Type.Object(
     folder: Type.Optional(folderPath),
     tags: content.tags,
     note: content.note,
+    egress: Type.Optional(
+      described(
+        nullable(egressRule),
+        "For what agents may use it; null for nothing. Requires that you may read it",
+      ),
+    ),
   },
   {
     ...closed,

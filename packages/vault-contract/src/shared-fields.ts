@@ -70,3 +70,12 @@ export const flag = Type.Enum(["true", "false"]);
 export const count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 
 export const nullable = <Shape extends Type.TSchema>(shape: Shape) => Type.Union([shape, Type.Null()]);
+
+/** A path in which `*` matches one segment and a final `**` matches one or more. */
+export const pathPattern = Type.String({
+  minLength: 2,
+  maxLength: 1024,
+  pattern: "^(?:/(?:\\*|[^/*\\p{Cc}\\p{Cs}]+))*(?:/\\*\\*)?$",
+  "x-expected":
+    "a path pattern such as /prod/**, in which * stands for one segment and a final ** for one or more",
+});

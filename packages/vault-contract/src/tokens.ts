@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
 import { described } from "./described.ts";
-import { closed, id, label, nullable, pageLimit, timestamp } from "./shared-fields.ts";
+import { closed, id, label, nullable, pageLimit, pathPattern, timestamp } from "./shared-fields.ts";
 
 /** Every scope that a token can have. */
 export const scopeNames = [
@@ -35,14 +35,6 @@ export const vaultIds = described(
   "Vaults that the token may use; null for all, also later ones",
 );
 
-/** A path in which `*` matches one segment and a final `**` matches one or more. */
-const pathPattern = Type.String({
-  minLength: 2,
-  maxLength: 1024,
-  pattern: "^(?:/(?:\\*|[^/*\\p{Cc}\\p{Cs}]+))*(?:/\\*\\*)?$",
-  "x-expected":
-    "a path pattern such as /prod/**, in which * stands for one segment and a final ** for one or more",
-});
 export const paths = described(
   nullable(Type.Array(pathPattern, { minItems: 1, maxItems: 100, uniqueItems: true })),
   "Path patterns that the token may use, e.g. `/prod/**`; null for all",

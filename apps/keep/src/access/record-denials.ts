@@ -15,6 +15,7 @@ export type Denial = {
 const denialKinds: ReadonlySet<RequestFailure["kind"]> = new Set([
   "insufficient-scope",
   "out-of-reach",
+  "use-not-allowed",
   "vault-not-allowed",
   "grant-exceeded",
   "session-required",

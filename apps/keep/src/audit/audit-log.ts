@@ -155,7 +155,7 @@ function createReadQueue(commit: (records: readonly PreparedRecord[]) => Promise
 }
 
 function countValues(event: AuditEvent): number {
-  if (event.type === "value-read") return 1;
+  if (event.type === "value-read" || event.type === "value-used") return 1;
   return event.type === "values-read" || event.type === "values-exported" ? event.secrets.length : 0;
 }
 
@@ -167,6 +167,7 @@ function toBody({ by, event }: AuditEntry) {
 
 const outcomes: Partial<Record<AuditEvent["type"], AuditOutcome>> = {
   "value-read": "read",
+  "value-used": "read",
   "values-read": "read",
   "values-exported": "read",
   "folders-compared": "read",

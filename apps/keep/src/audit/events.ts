@@ -79,6 +79,17 @@ export type AuditEvent =
       readonly type: "secret-changed" | "secret-deleted" | "secret-restored" | "secret-purged";
     })
   | { readonly type: "value-read"; readonly secret: string; readonly path: string; readonly version: number }
+  /** By the command line, for a request that an agent makes without seeing the value. */
+  | {
+      readonly type: "value-used";
+      readonly secret: string;
+      readonly path: string;
+      readonly version: number;
+      readonly host: string;
+      readonly method: string;
+      /** Path of the request's URL. */
+      readonly request_path: string;
+    }
   /** `secrets` lists ids with versions, e.g. `0198…@3`. */
   | {
       readonly type: "values-read" | "values-exported";

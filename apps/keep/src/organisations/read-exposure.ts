@@ -131,7 +131,7 @@ type KnownVersion = { readonly secretId: string; readonly version: number };
 /** The versions whose values the actor of the record knows since. A comparison returns no value. */
 function parseVersions(event: Readonly<Record<string, unknown>>): readonly KnownVersion[] {
   const { type, secret, version, secrets } = event;
-  if ((type === "value-read" || type === "secret-written") && typeof secret === "string")
+  if (["value-read", "value-used", "secret-written"].includes(String(type)) && typeof secret === "string")
     return [{ secretId: secret, version: Number(version) }];
   if ((type !== "values-read" && type !== "values-exported") || !Array.isArray(secrets)) return [];
   return secrets.map(String).map((text) => {

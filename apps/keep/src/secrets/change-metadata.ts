@@ -1,4 +1,11 @@
-import { allowsWholeFolder, assertPathAllowed, type Grant } from "../authorization/grant.ts";
+import type { EgressRule } from "@hearth-and-keep/vault-contract";
+import type { Actor } from "../authorization/actor.ts";
+import {
+  allowsWholeFolder,
+  assertPathAllowed,
+  assertScopeAllowed,
+  type Grant,
+} from "../authorization/grant.ts";
 import { requestFailure } from "../failures.ts";
 import type { IdempotentResult } from "../idempotency/run-idempotent.ts";
 import { assertPreconditions } from "../preconditions.ts";
@@ -13,6 +20,7 @@ import {
   updateSecret,
 } from "./change-secret.ts";
 import { describeSecret, type SecretMetadata } from "./describe-secret.ts";
+import { formatEgressRule } from "./egress/egress-rule.ts";
 import { listResolvingFolders } from "./environments/inherited-folders.ts";
 import { createFolders } from "./folders/queries.ts";
 import { findSecrets, type SecretRow } from "./queries.ts";
@@ -26,12 +34,13 @@ export type MetadataChanges = {
   readonly folder?: string | undefined;
   readonly tags?: readonly string[] | undefined;
   readonly note?: string | null | undefined;
+  readonly egress?: EgressRule | null | undefined;
 };
 
-/** Renames, moves, tags or annotates a secret. Its id, versions and values do not change. */
+/** Renames, moves, tags or annotates a secret, or sets its egress rule. Its id, versions and values do not change. */
 export function updateMetadata(
   { preconditions, ...request }: ChangeRequest,
-  { target, name, folder, tags, note }: MetadataChanges,
+  { target, name, folder, tags, note, egress }: MetadataChanges,
   dependencies: ChangeDependencies,
 ): Promise<IdempotentResult<SecretMetadata>> {
   const { actor, vaultId } = request;
@@ -41,13 +50,29 @@ export function updateMetadata(
     const before = await loadSecret(change, target, { actor, scope: reach.scope, state: "live" });
     const to = toSecretPath(folder ?? before.folder, name ?? before.name);
     assertPathAllowed(actor.grant, reach, to.path);
+    if (egress !== undefined) assertRuleAllowed(actor, vaultId, { before, to });
     assertPreconditions(preconditions, {
       revision: before.revision,
       isRequired: change.vault.demands_preconditions,
     });
-    const changes = { note, ...(tags === undefined ? {} : { tags }) };
+    const changes = {
+      note,
+      ...(tags === undefined ? {} : { tags }),
+      ...(egress === undefined ? {} : { egress: formatEgressRule(egress) }),
+    };
     return describeSecret(await moveSecret(change, before, { to, changes, grant: actor.grant }));
   });
+}
+
+/** Whoever chooses the hosts that get the value could have it sent to one of their own, so they must be allowed to read it. */
+function assertRuleAllowed(
+  { grant }: Pick<Actor, "grant">,
+  vaultId: string,
+  { before, to }: { readonly before: SecretRow; readonly to: SecretPath },
+): void {
+  const reach = { scope: "secrets:read", vaultId } as const;
+  assertScopeAllowed(grant, reach);
+  for (const path of [joinPath(before.folder, before.name), to.path]) assertPathAllowed(grant, reach, path);
 }
 
 type SecretMove = {

@@ -98,7 +98,10 @@ export async function loadSecret(
 
 /** Changed fields; a null note removes the note. */
 export type SecretChanges = Partial<
-  Pick<SecretRow, "folder" | "name" | "type" | "current_version" | "tags" | "destroyed_versions" | "size">
+  Pick<
+    SecretRow,
+    "folder" | "name" | "type" | "current_version" | "tags" | "egress" | "destroyed_versions" | "size"
+  >
 > & {
   readonly note?: string | null | undefined;
   readonly state?: "live" | "deleted";
@@ -161,6 +164,7 @@ export async function prepareSecret(
     ...columns,
     id,
     current_version: 1,
+    egress: null,
     revision: change.nextRevision(),
     destroyed_versions: [],
     key_version: key.version,

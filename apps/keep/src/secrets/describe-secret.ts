@@ -1,4 +1,5 @@
 import type { SecretMetadata } from "@hearth-and-keep/vault-contract";
+import { parseEgressRule } from "./egress/egress-rule.ts";
 import type { SecretMetadataRow, SecretRow } from "./queries.ts";
 import { joinPath } from "./secret-path.ts";
 
@@ -17,6 +18,7 @@ export function describeSecret(row: SecretMetadataRow | SecretRow): SecretMetada
     tags: [...row.tags],
     has_note: "has_note" in row ? row.has_note : row.note_sealed !== null,
     size: row.size,
+    ...(row.egress === null ? {} : { egress: parseEgressRule(row.egress) }),
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),
     updated_by: row.updated_by,

@@ -62,13 +62,14 @@ export async function handleUpdateSecret(
   request: BodyRequest<typeof secretChanges>,
   dependencies: KeepDependencies,
 ): Promise<HttpResponse> {
-  const { name, folder, tags, note } = request.body;
+  const { name, folder, tags, note, egress } = request.body;
   const changes = {
     target: readTarget(request),
     name,
     folder: folder === undefined ? undefined : parseFolder(folder, "folder"),
     tags,
     note: readNote(note),
+    egress,
   };
   const { result } = await updateMetadata(readChange(request, dependencies), changes, dependencies);
   return secretResponse(result);

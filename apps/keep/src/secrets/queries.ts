@@ -15,6 +15,8 @@ export type SecretRow = {
   readonly revision: number;
   readonly tags: readonly string[];
   readonly note_sealed: Buffer | null;
+  /** The egress rule as JSON; null without one. */
+  readonly egress: string | null;
   readonly destroyed_versions: readonly number[];
   /** The data key of the note and the MAC. */
   readonly key_version: number;
@@ -50,7 +52,7 @@ export type ValueRow = Omit<SecretForUpdate, "size" | "created_at" | "updated_at
 };
 
 const baseColumns =
-  "secret.id, secret.folder, secret.name, secret.type, secret.current_version, secret.revision::float8 AS revision, secret.tags, secret.deleted_at";
+  "secret.id, secret.folder, secret.name, secret.type, secret.current_version, secret.revision::float8 AS revision, secret.tags, secret.egress, secret.deleted_at";
 const macColumns =
   "secret.note_sealed, secret.destroyed_versions, secret.key_version, secret.mark, vault.revision::float8 AS vault_revision";
 const dateColumns =
@@ -271,7 +273,7 @@ export async function insertSecretRow(
 ): Promise<RowDates> {
   const [dates] = await transaction.query<RowDates>({
     name: "insert-secret",
-    text: "INSERT INTO secret (account_id, vault_id, id, folder, name, type, current_version, revision, tags, note_sealed, destroyed_versions, key_version, mark, updated_by) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) RETURNING created_at, updated_at, deleted_at",
+    text: "INSERT INTO secret (account_id, vault_id, id, folder, name, type, current_version, revision, tags, note_sealed, destroyed_versions, key_version, mark, updated_by, egress) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) RETURNING created_at, updated_at, deleted_at",
     values: [accountId, vaultId, ...columnValues(row)],
   });
   if (dates === undefined) throw new Error("INSERT returned no row");
@@ -286,7 +288,7 @@ export async function updateSecretRow(
 ): Promise<RowDates> {
   const [dates] = await transaction.query<RowDates>({
     name: "update-secret",
-    text: "UPDATE secret SET folder = $4, name = $5, type = $6, current_version = $7, revision = $8, tags = $9, note_sealed = $10, destroyed_versions = $11, key_version = $12, mark = $13, updated_by = $14, updated_at = now(), deleted_at = CASE WHEN $15::int IS NULL THEN NULL ELSE now() END, purge_after = now() + make_interval(days => $15::int) WHERE account_id = $1 AND vault_id = $2 AND id = $3 RETURNING created_at, updated_at, deleted_at",
+    text: "UPDATE secret SET folder = $4, name = $5, type = $6, current_version = $7, revision = $8, tags = $9, note_sealed = $10, destroyed_versions = $11, key_version = $12, mark = $13, updated_by = $14, egress = $15, updated_at = now(), deleted_at = CASE WHEN $16::int IS NULL THEN NULL ELSE now() END, purge_after = now() + make_interval(days => $16::int) WHERE account_id = $1 AND vault_id = $2 AND id = $3 RETURNING created_at, updated_at, deleted_at",
     values: [accountId, vaultId, ...columnValues(row), daysLeft],
   });
   if (dates === undefined) throw new Error("A secret disappeared while its vault was locked");
@@ -307,6 +309,7 @@ function columnValues(row: StoredSecret): unknown[] {
     row.key_version,
     row.mark,
     row.updated_by,
+    row.egress,
   ];
 }
 

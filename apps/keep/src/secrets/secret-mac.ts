@@ -15,6 +15,7 @@ export type AuthenticatedColumns = Pick<
   | "key_version"
   | "tags"
   | "note_sealed"
+  | "egress"
   | "destroyed_versions"
   | "deleted_at"
 >;
@@ -82,6 +83,8 @@ function macInput(vaultId: string, row: AuthenticatedColumns): AssociatedData {
     row.destroyed_versions.join(),
     JSON.stringify(row.tags),
     row.note_sealed === null ? "" : createHash("sha256").update(row.note_sealed).digest("hex"),
+    // Nothing without a rule, as in rows from before there were rules.
+    ...(row.egress === null ? [] : [row.egress]),
   ];
 }
 

@@ -92,6 +92,7 @@ const grantName = (body: EventBody): string => {
 
 const denialReasons = new Map([
   ["insufficient-scope", "missing scope"],
+  ["use-not-allowed", "not allowed by the egress rule of the secret"],
   ["out-of-reach", "path not allowed for the token"],
   ["vault-not-allowed", "vault not allowed for the token"],
   ["address-not-allowed", "address not allowed for the token"],
@@ -220,11 +221,19 @@ const actions = new Map<string, DescribeAction>([
     (body) => `restored an earlier version of ${text(body, "path")} as version ${text(body, "version")}`,
   ],
   ["version-destroyed", (body) => `destroyed version ${text(body, "version")} of ${text(body, "path")}`],
-  ["secret-changed", (body) => `changed the name, folder, tags or note of ${text(body, "path")}`],
+  [
+    "secret-changed",
+    (body) => `changed the name, folder, tags, note or egress rule of ${text(body, "path")}`,
+  ],
   ["secret-deleted", (body) => `deleted ${text(body, "path")}`],
   ["secret-restored", (body) => `restored ${text(body, "path")}`],
   ["secret-purged", (body) => `permanently deleted ${text(body, "path")}`],
   ["value-read", (body) => `read version ${text(body, "version")} of ${text(body, "path")}`],
+  [
+    "value-used",
+    (body) =>
+      `used version ${text(body, "version")} of ${text(body, "path")} for ${text(body, "method")} ${text(body, "host")}${text(body, "request_path")}`,
+  ],
   ["values-read", (body) => `read ${count(body, "secrets", "value")} in ${folderName(body)}`],
   ["values-exported", (body) => `exported ${count(body, "secrets", "value")} from ${folderName(body)}`],
   ["values-imported", (body) => `imported ${count(body, "written", "value")} into ${folderName(body)}`],

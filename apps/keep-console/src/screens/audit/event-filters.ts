@@ -14,7 +14,7 @@ const vaultFilters: readonly EventFilter[] = [
   {
     id: "reads",
     title: "Value reads",
-    types: ["value-read", "values-read", "values-exported", "folders-compared", "change-read"],
+    types: ["value-read", "value-used", "values-read", "values-exported", "folders-compared", "change-read"],
   },
   {
     id: "changes",

@@ -49,6 +49,14 @@ export const examples: Readonly<Record<string, Example>> = {
   "PUT /api/secrets/vaults/:vault/secrets/by-path/*": { body: { value: "third" } },
   "PATCH /api/secrets/vaults/:vault/secrets/by-path/*": { body: { tags: ["example"] } },
   "PATCH /api/secrets/vaults/:vault/secrets/:secret": { body: { tags: ["example"] } },
+  "POST /api/secrets/vaults/:vault/secrets/:secret/use": {
+    body: { host: "api.example", method: "GET", path: "/" },
+    prepare: async ({ keep, own }) => {
+      const path = `/api/secrets/vaults/${own.objects.vault}/secrets/${own.objects.secret}`;
+      const body = { egress: { hosts: ["api.example"], ask: false } };
+      await keep.request(path, { method: "PATCH", token: own.admin, body });
+    },
+  },
   "POST /api/secrets/vaults/:vault/secrets/:secret/restore": {
     prepare: requestAsAdmin("DELETE", "/vaults/:vault/secrets/:secret"),
   },

@@ -15,6 +15,7 @@ import {
   renewRule,
   renewSecret,
   renewToken,
+  renewUsableSecret,
   renewWholeGrant,
   restoreVault,
   revokeToken,
@@ -210,6 +211,11 @@ const vaultCases: Readonly<Record<string, readonly RequestCase[]>> = {
       outside: "out_of_reach",
     },
     {
+      note: "egress rule",
+      body: () => ({ egress: { hosts: ["api.example"], ask: false } }),
+      outside: "not_found",
+    },
+    {
       note: "elsewhere",
       body: ({ folder }) => ({ from: folder, to: `/elsewhere${folder}` }),
       renew: renewSecret,
@@ -254,6 +260,13 @@ const secretCases: Readonly<Record<string, readonly RequestCase[]>> = {
     { renew: renewDeletedSecret, outside: "not_found" },
   ],
   "GET /api/secrets/vaults/:vault/secrets/:secret/value": [{ outside: "not_found" }],
+  "POST /api/secrets/vaults/:vault/secrets/:secret/use": [
+    {
+      body: () => ({ host: "api.example", method: "GET", path: "/" }),
+      renew: renewUsableSecret,
+      outside: "not_found",
+    },
+  ],
   "GET /api/secrets/vaults/:vault/values/by-path/*": [{ outside: "out_of_reach" }],
   "POST /api/secrets/vaults/:vault/secrets/:secret/versions/:version/restore": [{ outside: "not_found" }],
   "DELETE /api/secrets/vaults/:vault/secrets/:secret/versions/:version": [

@@ -75,6 +75,18 @@ export async function renewSecret(target: Target): Promise<Target> {
   return { ...withObjects(target, { secret: id }), folder };
 }
 
+/** With an egress rule. */
+export async function renewUsableSecret(target: Target): Promise<Target> {
+  const renewed = await renewSecret(target);
+  const { vault, secret } = renewed.objects;
+  await request(target.organisation, {
+    method: "PATCH",
+    path: `/api/secrets/vaults/${vault}/secrets/${secret}`,
+    body: { egress: { hosts: ["api.example"], ask: false } },
+  });
+  return renewed;
+}
+
 export async function renewDeletedSecret(target: Target): Promise<Target> {
   const renewed = await renewSecret(target);
   const { vault, secret } = renewed.objects;

@@ -122,6 +122,7 @@ export const secretTampers: Readonly<Record<string, SecretTamper>> = {
   }),
   "other tags": update(() => "tags = '{forged}'"),
   "one bit of the note": update((_fixture, random) => flipBit("note_sealed", bitOf(random))),
+  "another egress rule": update(() => `egress = '{"hosts":["attacker.example"],"ask":false}'`),
   "the note removed": update(() => "note_sealed = NULL"),
   "another data key in the secret's row": update(() => "key_version = 1"),
   "another data key in the version's row": ofSecret(({ secret }) => [

@@ -235,7 +235,7 @@ export function listSecretRows(
   after: string | null,
 ): Promise<readonly StoredSecret[]> {
   return database.queryInAccount<StoredSecret>(accountId, {
-    text: `SELECT id, folder, name, type, current_version, revision::float8 AS revision, tags, note_sealed, destroyed_versions, key_version, deleted_at, mark FROM secret WHERE account_id = entered.account::uuid AND vault_id = $2 AND key_version > 0 AND ($3::uuid IS NULL OR id > $3) ORDER BY secret.id LIMIT ${pageSizes.secrets}`,
+    text: `SELECT id, folder, name, type, current_version, revision::float8 AS revision, tags, note_sealed, egress, destroyed_versions, key_version, deleted_at, mark FROM secret WHERE account_id = entered.account::uuid AND vault_id = $2 AND key_version > 0 AND ($3::uuid IS NULL OR id > $3) ORDER BY secret.id LIMIT ${pageSizes.secrets}`,
     values: [vaultId, after],
   });
 }

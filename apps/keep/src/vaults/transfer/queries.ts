@@ -105,7 +105,7 @@ export const copiedColumns = {
   vault_key: "vault_id, version, status, kek_fingerprint, wrapped, created_at, bound_to_account",
   folder: "vault_id, path, created_at",
   secret:
-    "vault_id, id, folder, name, type, current_version, revision, tags, note_sealed, destroyed_versions, key_version, mark, created_at, updated_at, updated_by, deleted_at, purge_after",
+    "vault_id, id, folder, name, type, current_version, revision, tags, note_sealed, egress, destroyed_versions, key_version, mark, created_at, updated_at, updated_by, deleted_at, purge_after",
   secret_version:
     "vault_id, secret_id, version, type, key_version, sealed, size, created_at, created_by, destroyed_at",
   operation: "id, kind, vault_id, state, done_items, created_at, updated_at",
