@@ -40,7 +40,13 @@ export default function configure({ directory }: { directory?: string } = {}): K
         apps.map((app) => [
           app.folder,
           {
-            entry: ["src/main.{ts,tsx}", "src/test/*-process.ts", "bin/*.js"],
+            entry: [
+              "src/main.{ts,tsx}",
+              "src/test/*-process.ts",
+              "src/**/forwarder.ts",
+              "src/**/test/*-program.ts",
+              "bin/*.js",
+            ],
             project: ["src/**/*.{ts,tsx}", "bin/*.js"],
             ignoreDependencies: listedForBundled(app, manifests),
           },

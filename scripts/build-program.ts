@@ -29,7 +29,7 @@ async function buildProgram(folder: string): Promise<void> {
   const output = join(folder, "dist");
   await rm(output, { recursive: true, force: true });
   const bundle = await rolldown({
-    input: { main: join(folder, "src/main.ts") },
+    input: { main: join(folder, "src/main.ts"), ...sandboxedProgram(folder) },
     platform: "node",
     external: (name) => !bundled.test(name),
   });
@@ -53,6 +53,12 @@ async function buildProgram(folder: string): Promise<void> {
   const inlined = manifest.devDependencies ?? {};
   if ("@hearth-and-keep/llama-engine" in inlined) await buildEngineWorker(output);
   if ("@hearth-and-keep/document-text" in inlined) await buildDocumentReader(output);
+}
+
+/** The first process in the sandbox of `keep run --agent`, a file of its own. */
+function sandboxedProgram(folder: string): Readonly<Record<string, string>> {
+  const forwarder = join(folder, "src/client/agent/forwarder.ts");
+  return existsSync(forwarder) ? { forwarder } : {};
 }
 
 /** A program's browser app is a separate app next to it. */

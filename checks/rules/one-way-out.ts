@@ -10,10 +10,11 @@ const shipped = /^(?:apps|packages)\//u;
 /**
  * The outbound client itself, code that is never shipped, and browser code, whose requests the browser restricts. Also
  * the connections to engines: their addresses are our own sockets or come from the operator's settings, and are often
- * on private networks. And the pipe that a worker inherits.
+ * on private networks. And the pipe that a worker inherits. The proxy
+ * of agents ends their connections, and its forwarder connects to its Unix socket; the requests leave by the client.
  */
 const exempt =
-  /^packages\/(?:outbound-http|test-servers|figures|upstream-engine\/src\/wire)\/|^apps\/(?:hearth-web|keep-console)\/|\/test\/|^packages\/(?:upstream-engine\/src\/pool\/discovery|llama-engine\/src\/channel\/open-channel)\.ts$/u;
+  /^packages\/(?:outbound-http|test-servers|figures|upstream-engine\/src\/wire)\/|^apps\/(?:hearth-web|keep-console)\/|\/test\/|^packages\/(?:upstream-engine\/src\/pool\/discovery|llama-engine\/src\/channel\/open-channel)\.ts$|^apps\/keep\/src\/client\/agent\/(?:certificates|egress-proxy|forwarder)\.ts$/u;
 const modules =
   /^(?:node:)?(?:http|https|http2|net|tls|dgram|dns|dns\/promises)$|^(?:undici|axios|got|node-fetch|ws)$/u;
 /** Exports of these modules that open no outbound connection. */

@@ -47,6 +47,8 @@ export type ClientFailure =
   | { readonly kind: "cache-missing"; readonly server: string; readonly maxAge: string }
   | { readonly kind: "token-invalid"; readonly source: string }
   | { readonly kind: "environment-too-large" }
+  | { readonly kind: "sandbox-missing"; readonly reason: string }
+  | { readonly kind: "egress-rule-missing"; readonly name: string }
   | { readonly kind: "program-not-found"; readonly program: string }
   | { readonly kind: "program-not-executable"; readonly program: string }
   | { readonly kind: "interrupted" };

@@ -1,6 +1,7 @@
 import { statSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
+import { clientFailure } from "./client-failure.ts";
 
 /** Environment variables of the commands that call a server, for CI and containers. */
 export type ClientEnvironment = {
@@ -38,6 +39,17 @@ export function runtimeFolder(): string {
 function isPrivate(folder: string): boolean {
   const stats = statSync(folder, { throwIfNoEntry: false });
   return stats?.isDirectory() === true && stats.uid === process.getuid?.() && (stats.mode & 0o077) === 0;
+}
+
+/** Throws when every certificate would be accepted, and with it any server in place of the one that may get a secret. */
+export function assertCertificatesVerified(): void {
+  if (readVariable("NODE_TLS_REJECT_UNAUTHORIZED") !== "0") return;
+  const message = "NODE_TLS_REJECT_UNAUTHORIZED=0 accepts every certificate";
+  throw clientFailure({
+    kind: "usage-error",
+    message,
+    next: "unset it, and name authorities of your own in NODE_EXTRA_CA_CERTS",
+  });
 }
 
 /** The environment of this process without Keep's own variables, which contain its token or the server's keys. */

@@ -103,6 +103,16 @@ const formats: { readonly [Kind in ClientFailure["kind"]]: (failure: Failure<Kin
     next: "pass fewer with --only, or use --mount",
     exitCode: exitCodes.notExecutable,
   }),
+  "sandbox-missing": ({ reason }) => ({
+    message: `Cannot run the program in a sandbox: ${reason}`,
+    next: "on Linux, install bubblewrap and allow it to create user namespaces; there is no --agent without it",
+    exitCode: exitCodes.unavailable,
+  }),
+  "egress-rule-missing": ({ name }) =>
+    usage(
+      `No egress rule allows an agent to use ${sanitizeLine(name)}`,
+      `run "keep egress ${sanitizeLine(name)} --host api.example", or leave it out of --only`,
+    ),
   "program-not-found": ({ program }) => ({
     message: `Program "${sanitizeLine(program)}" not found`,
     next: undefined,
@@ -126,6 +136,7 @@ const nextSteps: ReadonlyMap<string, NextStep> = new Map(
     insufficient_scope: ({ server }) =>
       `use a token that may do this; "keep login ${server}" without --read-only gets one that writes`,
     out_of_reach: () => "use a token whose paths and vaults include this one",
+    use_not_allowed: () => 'see the rule with "keep egress NAME"',
     role_required: () => "ask somebody who manages the vault for access",
     not_found: () => 'run "keep list" to see the secrets, and check the vault with "keep whoami"',
     approval_required: () => "propose the change in the console, where another person approves it",

@@ -17,7 +17,7 @@ export type VaultClient = AsyncDisposable & {
 };
 
 type VaultRequest = {
-  readonly method?: "GET" | "POST" | "PUT" | "DELETE";
+  readonly method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly query?: Readonly<Record<string, string | undefined>>;
   readonly body?: object;
   /** Instead of a JSON body. */

@@ -11,6 +11,7 @@ export const commandTable: readonly CommandEntry[] = [
   { name: "list", summary: "List secrets, without their values", load: () => import("./list.ts") },
   { name: "get", summary: "Print the value of a secret", load: () => import("./get.ts") },
   { name: "set", summary: "Write the value of a secret", load: () => import("./set.ts") },
+  { name: "egress", summary: "Show or set for what requests agents may use a secret", load: () => import("./egress.ts") },
   { name: "history", summary: "List the versions of a secret", load: () => import("./history.ts") },
   { name: "diff", summary: "Compare versions of a secret, or two environments", load: () => import("./diff.ts") },
   { name: "restore", summary: "Write an older version as a new one", load: () => import("./restore.ts") },

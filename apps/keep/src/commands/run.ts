@@ -1,3 +1,4 @@
+import { type AgentFlags, isForAgent, readAgentFlags } from "../client/agent/read-agent-flags.ts";
 import { addContextFlags, type ContextFlags, openVaultContext } from "../client/open-context.ts";
 import { leaveMemoryOutOfCoreDumps } from "../client/run/core-dumps.ts";
 import { mountFiles } from "../client/run/mounted-files.ts";
@@ -8,7 +9,7 @@ import type { Program, ProgramExit } from "../client/run/run-program.ts";
 import { superviseProgram } from "../client/run/supervise.ts";
 import type { DefineCommand } from "./command-entry.ts";
 
-type Flags = ContextFlags & RunFlags;
+type Flags = ContextFlags & RunFlags & AgentFlags;
 
 export const define: DefineCommand = (command) => {
   addContextFlags(
@@ -27,7 +28,12 @@ export const define: DefineCommand = (command) => {
         "replace secrets in the output of the program by [hidden]; its output is then no terminal",
       )
       .option("--offline", "keep an encrypted copy, for when the server cannot be reached")
-      .option("--max-age <age>", "use a copy of at most this age, e.g. 30m, 8h or 7d (default: 24h)"),
+      .option("--max-age <age>", "use a copy of at most this age, e.g. 30m, 8h or 7d (default: 24h)")
+      .option("--agent", "pass placeholders, and use secrets only for what their egress rules allow")
+      .option("--allow-host <hosts>", "with --agent, hosts that the program may use without secrets")
+      .option("--private-host <hosts>", "with --agent, hosts that may be in your own network")
+      .option("--read <path>", "with --agent, show a hidden path, e.g. in your home folder", collect)
+      .option("--write <path>", "with --agent, let the program write there", collect),
   ).action(run);
 };
 
@@ -35,7 +41,9 @@ export const define: DefineCommand = (command) => {
 const passedOn: ReadonlySet<NodeJS.Signals> = new Set(["SIGINT", "SIGTERM", "SIGHUP"]);
 
 async function run([program = "", ...args]: readonly string[], flags: Flags): Promise<void> {
-  const { code, signal } = await runWithSecrets({ program, args }, readRunFlags(flags), flags);
+  const plan = readRunFlags(flags);
+  const runProgram = isForAgent(flags) ? runWithPlaceholders : runWithSecrets;
+  const { code, signal } = await runProgram({ program, args }, plan, flags);
   process.exitCode = code;
   if (signal !== undefined && passedOn.has(signal)) endBySignal(signal);
 }
@@ -55,4 +63,18 @@ async function runWithSecrets(program: Program, plan: RunPlan, flags: Flags): Pr
     // Closes the connection, with which this process would not end.
     await launches.return(undefined);
   }
+}
+
+async function runWithPlaceholders(
+  program: Program,
+  { selection }: RunPlan,
+  flags: Flags,
+): Promise<ProgramExit> {
+  const { runAgent } = await import("../client/agent/run-agent.ts");
+  await using context = await openVaultContext(flags);
+  return runAgent({ ...program, selection, ...readAgentFlags(flags) }, context);
+}
+
+function collect(path: string, paths: readonly string[] = []): readonly string[] {
+  return [...paths, path];
 }

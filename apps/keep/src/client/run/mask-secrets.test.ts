@@ -23,6 +23,8 @@ test.each([
   ["in JSON of Python", JSON.stringify(secret).slice(1, -1).replace("ü", String.raw`\u00fc`)],
   ["in JSON of Go", JSON.stringify(secret).slice(1, -1).replace("&", String.raw`\u0026`)],
   ["in a form", encodeURIComponent(secret).replaceAll("%20", "+")],
+  ["in hexadecimal", Buffer.from(secret).toString("hex")],
+  ["in HTML", secret.replaceAll("&", "&amp;").replaceAll('"', "&quot;")],
   ["in JSON", JSON.stringify(secret).slice(1, -1)],
 ])("a value is masked %s, at every position at which its bytes are split", async (_form, written) => {
   const bytes = Buffer.from(`before ${written} after`);

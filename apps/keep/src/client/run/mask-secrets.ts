@@ -9,14 +9,16 @@ const minLineCharacters = 8;
 /**
  * Replaces values in the output of a program, byte by byte, also where they are split over several writes, in base64, in a
  * URL, or in JSON. What may be the beginning of a value is held back until the next write decides. Does not find a value
- * that the program has transformed in another way.
+ * that the program has transformed in another way. A function returns another list when there are more values.
  */
-export function createMask(values: readonly string[]): () => Transform {
-  const patterns = patternsFor(values);
+export function createMask(values: readonly string[] | (() => readonly string[])): () => Transform {
+  const currentPatterns =
+    typeof values === "function" ? followPatterns(values) : constant(patternsFor(values));
   return () => {
     let held = "";
     return new Transform({
       transform(chunk: Buffer, _encoding, done) {
+        const patterns = currentPatterns();
         const text = held + chunk.toString("latin1");
         // A match that a longer pattern could still extend is held back with it.
         const end = text.length - longestOpenEnd(text, patterns);
@@ -25,9 +27,30 @@ export function createMask(values: readonly string[]): () => Transform {
         done(null, Buffer.from(output, "latin1"));
       },
       flush(done) {
-        done(null, Buffer.from(maskUntil(held, held.length, patterns).output, "latin1"));
+        done(null, Buffer.from(maskUntil(held, held.length, currentPatterns()).output, "latin1"));
       },
     });
+  };
+}
+
+/** The same for bytes that are complete. */
+export function maskWhole(values: readonly string[], bytes: Buffer): Buffer {
+  const text = bytes.toString("latin1");
+  return Buffer.from(maskUntil(text, text.length, patternsFor(values)).output, "latin1");
+}
+
+function constant<Value>(value: Value): () => Value {
+  return () => value;
+}
+
+function followPatterns(values: () => readonly string[]): () => readonly string[] {
+  let known: readonly string[] | undefined;
+  let patterns: readonly string[] = [];
+  return () => {
+    const current = values();
+    if (current !== known) patterns = patternsFor(current);
+    known = current;
+    return patterns;
   };
 }
 
@@ -56,6 +79,10 @@ function writtenForms(text: string): readonly string[] {
     ...addresses,
     ...addresses.map((form) => form.replaceAll(/%[0-9A-F]{2}/gu, (escape) => escape.toLowerCase())),
     ...jsonForms(text),
+    escapeHtml(text),
+    escapeHtml(text).replaceAll("/", "&#x2F;").replaceAll("=", "&#x3D;"),
+    bytes.toString("hex"),
+    bytes.toString("hex").toUpperCase(),
   ];
 }
 
@@ -90,6 +117,15 @@ function escapeCharacters(json: string, which: RegExp): string {
     which,
     (character) => String.raw`\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
+}
+
+function escapeHtml(text: string): string {
+  return text
+    .replaceAll("&", "&amp;")
+    .replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;")
+    .replaceAll('"', "&quot;")
+    .replaceAll("'", "&#39;");
 }
 
 /**

@@ -51,7 +51,8 @@ function readSelection({ only, require: required, prefix = "" }: RunFlags): Sele
   };
 }
 
-function readNames(text: string): readonly string[] {
+/** Separated by commas. */
+export function readNames(text: string): readonly string[] {
   return text
     .split(",")
     .map((name) => name.trim())

@@ -11,6 +11,8 @@ export type Launch = {
   readonly environment: NodeJS.ProcessEnv;
   /** Masks secrets in what the program prints; without it, the program has the terminal itself. */
   readonly createMask?: (() => NodeJS.ReadWriteStream) | undefined;
+  /** In a session of its own, and reads the names of its signals from descriptor 3, because it starts another one. */
+  readonly isControlled?: boolean;
 };
 
 export type ProgramExit = {
@@ -34,11 +36,15 @@ const signalBase = 128;
  */
 export function startProgram(
   { program, args }: Program,
-  { environment, createMask }: Launch,
+  { environment, createMask, isControlled = false }: Launch,
 ): RunningProgram {
   const output = createMask === undefined ? "inherit" : "pipe";
   const child = spawnProgram(() =>
-    spawn(program, args, { env: environment, stdio: ["inherit", output, output] }),
+    spawn(program, args, {
+      env: environment,
+      stdio: ["inherit", output, output, ...(isControlled ? (["pipe"] as const) : [])],
+      detached: isControlled,
+    }),
   );
   const masked =
     createMask === undefined
@@ -48,7 +54,16 @@ export function startProgram(
     await Promise.all(masked);
     return ended;
   });
-  return { exit, send: (signal) => void child.kill(signal) };
+  return { exit, send: isControlled ? openControl(child) : (signal) => void child.kill(signal) };
+}
+
+function openControl(child: ChildProcess): RunningProgram["send"] {
+  const control = child.stdio[3];
+  if (control === null || control === undefined || !("write" in control))
+    throw new Error("The program was started without a control pipe");
+  // The program may have ended.
+  control.on("error", () => undefined);
+  return (signal) => void control.write(`${signal}\n`);
 }
 
 /** The system refuses an environment that is too large. */

@@ -2,7 +2,7 @@ import type { EgressRule, ValueUse } from "@hearth-and-keep/vault-contract";
 import { expect, test } from "vitest";
 import { findObjection, formatEgressRule, parseEgressRule } from "./egress-rule.ts";
 
-const rule = {
+const rule: EgressRule = {
   hosts: ["api.example"],
   methods: ["GET"],
   paths: ["/repos/**", "/user"],
