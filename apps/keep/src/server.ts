@@ -9,7 +9,7 @@ import {
 import type { Logger } from "@hearth-and-keep/logging";
 import manifest from "../package.json" with { type: "json" };
 import { type AccessDependencies, admit, admitAgain } from "./access/authenticate.ts";
-import { createDenialRecorder, isDenial } from "./access/record-denials.ts";
+import { createDenialRecorder, findDeniedPath, isDenial } from "./access/record-denials.ts";
 import { type Actor, formatActor } from "./authorization/actor.ts";
 import type { KeepDependencies } from "./dependencies.ts";
 import { explainInvalid } from "./explain-invalid.ts";
@@ -87,7 +87,7 @@ export function createVaultServer({ transport, ...dependencies }: ServerDependen
       head.addLogFields(failureFields(failure));
       const actor = actors.get(head);
       if (actor !== undefined && row !== undefined && isDenial(failure)) {
-        const target = failure.kind === "out-of-reach" ? failure.path : head.path;
+        const target = findDeniedPath(failure) ?? head.path;
         recordDenial({ actor, route: formatRoute(row), target, reason: failure.kind });
       }
       const oauthError = row?.errors === "oauth" ? oauthErrorResponse(failure) : undefined;

@@ -23,11 +23,19 @@ const denialKinds: ReadonlySet<RequestFailure["kind"]> = new Set([
   "role-required",
   "sign-in-too-old",
   "second-person-required",
+  "approval-required",
 ]);
 
 /** Whether this failure means that the caller asked for something it may not have. */
 export function isDenial({ kind }: RequestFailure): boolean {
   return denialKinds.has(kind);
+}
+
+/** The secret's path if the failure names one. */
+export function findDeniedPath(failure: RequestFailure): string | undefined {
+  if (failure.kind === "out-of-reach") return failure.path;
+  const isAtPath = failure.kind === "approval-required" && failure.subject.startsWith("/");
+  return isAtPath ? failure.subject : undefined;
 }
 
 const maxTargetCharacters = 512;

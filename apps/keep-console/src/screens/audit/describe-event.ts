@@ -103,6 +103,7 @@ const denialReasons = new Map([
   ["role-required", "not allowed by the role or the access to the vault"],
   ["sign-in-too-old", "requires a recent sign-in"],
   ["second-person-required", "requires another person"],
+  ["approval-required", "requires the approval of another person"],
 ]);
 
 const revocationReasons = new Map([

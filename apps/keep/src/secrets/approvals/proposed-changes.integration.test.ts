@@ -226,6 +226,18 @@ test("a token sees only proposed changes of its paths, and values only with secr
   expect(await as({ scopes: ["secrets:list"], paths: ["/dev/**"] })).toEqual([404, false]);
 });
 
+test("a direct write at a protected path is recorded as denied, and one elsewhere as a write", async () => {
+  const write = (path: string) => team.send("PUT", `${vault}/secrets/by-path${path}`, { value: "direct" });
+  expect((await write("/prod/DIRECT")).status).toBe(409);
+  await expectOk(write("/dev/DIRECT"));
+  const denied = async () => {
+    const { items } = await expectOk(team.send("GET", "/api/secrets/audit?type=denied"));
+    return items.map(({ body }) => body).filter(({ reason }) => reason === "approval-required");
+  };
+  const route = "PUT /api/secrets/vaults/:vault/secrets/by-path/*";
+  await expect.poll(denied).toMatchObject([{ route, target: "/prod/DIRECT" }]);
+});
+
 test("in a personal account, protected paths and proposed changes are refused in words", async () => {
   await using own = await openVault(keep);
   const [status, body] = await own.json("PATCH", "", { protected_paths: ["/prod/**"] });
