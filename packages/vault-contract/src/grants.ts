@@ -94,6 +94,8 @@ export type VaultAccess = Static<typeof vaultAccess>;
 
 const teamName = lineOfText(200);
 
+/** Without a claim that lists groups, a group is stored and fills nothing. */
+const whenGroupsAreRead = "only while a provider of `GET /api/session` has `fills_teams`";
 const externalGroup = nullable(lineOfText(255));
 
 export const newTeam = Type.Object(
@@ -102,7 +104,7 @@ export const newTeam = Type.Object(
     external_group: Type.Optional(
       described(
         externalGroup,
-        "Group of the general-purpose provider whose people sign-ins add to the team; null for none",
+        `Group of the general-purpose provider whose people sign-ins add to the team, ${whenGroupsAreRead}; null for none`,
       ),
     ),
   },
@@ -115,7 +117,7 @@ export const teamChanges = Type.Object(
     external_group: Type.Optional(
       described(
         externalGroup,
-        "New group of the general-purpose provider that fills the team, or null for none; members whom the earlier group put in are removed",
+        `New group of the general-purpose provider that fills the team, ${whenGroupsAreRead}, or null for none; members whom the earlier group put in are removed`,
       ),
     ),
   },
@@ -129,7 +131,7 @@ export const team = Type.Object(
     members: Type.Integer({ minimum: 0, maximum: 5000, description: "How many members it has" }),
     external_group: described(
       externalGroup,
-      "Group of the general-purpose provider whose people sign-ins add to the team; null for none",
+      `Group of the general-purpose provider whose people sign-ins add to the team, ${whenGroupsAreRead}; null for none`,
     ),
     created_at: described(timestamp, "When it was created"),
   },
