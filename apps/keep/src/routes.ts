@@ -36,6 +36,7 @@ import {
   folderMove,
   folderOutcome,
   folderPage,
+  foundSecretPage,
   importQuery,
   importReport,
   importRequest,
@@ -79,6 +80,7 @@ import {
   readValuesResponse,
   ready,
   revocationQuery,
+  searchQuery,
   secret,
   secretChanges,
   secretListQuery,
@@ -201,6 +203,7 @@ import {
   handleWriteSecret,
 } from "./secrets/http.ts";
 import { handleListFolders, handleListSecrets, handleListVersions } from "./secrets/listing/http.ts";
+import { handleSearchSecrets } from "./secrets/search/http.ts";
 import { handleReadValue, handleReadValueByPath } from "./secrets/values/http.ts";
 import { handleDestroyVersion, handleRestoreVersion } from "./secrets/versions/http.ts";
 import {
@@ -331,6 +334,7 @@ export const routes: readonly KeepRoute[] = [
   { method: "PATCH",  path: "/api/secrets/trust-rules/:rule",                                       operationId: "updateTrustRule",         access: "fresh", scope: "session",         ...accepts({ body: trustRuleChanges }, handleUpdateTrustRule),         responses: { 200: { json: trustRule } }, summary: "Change a trust rule; unless only its name changes, its tokens are revoked" },
   { method: "DELETE", path: "/api/secrets/trust-rules/:rule",                                       operationId: "deleteTrustRule",         access: "session",                         handle: handleDeleteTrustRule,                                         responses: { 204: "empty" }, summary: "Delete a trust rule and revoke its tokens" },
   { method: "GET",    path: "/api/secrets/trust-rules/:rule/attempts",                              operationId: "listExchangeAttempts",    access: "session",                         handle: handleListAttempts,                                            responses: { 200: { json: exchangeAttempts } }, summary: "Compare the last tokens that were presented with the rule" },
+  { method: "GET",    path: "/api/secrets/search",                                                  operationId: "searchSecrets",           access: "actor", scope: "secrets:list",    ...accepts({ query: searchQuery }, handleSearchSecrets),               responses: { 200: { json: foundSecretPage } }, summary: "Search secrets by path and tag in all vaults that you may list, without values" },
   { method: "GET",    path: "/api/secrets/vaults",                                                  operationId: "listVaults",              access: "actor", scope: "vaults:read",     ...accepts({ query: vaultListQuery }, handleListVaults),               responses: { 200: { json: vaultList } }, summary: "List the account's vaults" },
   { method: "POST",   path: "/api/secrets/vaults",                                                  operationId: "createVault",             access: "actor", scope: "vaults:write",    ...accepts({ body: newVault }, handleCreateVault),                     responses: { 201: { json: vaultDetail } }, summary: "Create a vault" },
   { method: "GET",    path: "/api/secrets/vaults/:vault",                                           operationId: "getVault",                access: "actor", scope: "vaults:read",     handle: handleGetVault,                                                responses: { 200: { json: vaultDetail } }, summary: "Get a vault with its settings" },

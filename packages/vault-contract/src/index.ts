@@ -128,6 +128,7 @@ export {
   organisationList,
 } from "./organisations.ts";
 export { type Problem, type ProblemCode, problem, problemCodes } from "./problem.ts";
+export { type FoundSecret, type FoundSecretPage, foundSecretPage, searchQuery } from "./search.ts";
 export {
   type BatchOperation,
   type BatchOutcome,

@@ -79,7 +79,7 @@ const nameIn = (reference: unknown): string => String(reference).split("/").at(-
 
 test("every operation is named by a verb, once, and no name depends on its URL", () => {
   const verbs =
-    /^(?:accept|add|apply|approve|check|compare|confirm|count|create|delete|destroy|end|exchange|export|finish|get|import|leave|link|list|move|preview|promote|propose|read|redeem|reject|remove|rename|report|restore|resume|revoke|rotate|show|signOut|start|suspend|transfer|unlink|update|use|withdraw|write)(?:[A-Z][a-z]+)*$/u;
+    /^(?:accept|add|apply|approve|check|compare|confirm|count|create|delete|destroy|end|exchange|export|finish|get|import|leave|link|list|move|preview|promote|propose|read|redeem|reject|remove|rename|report|restore|resume|revoke|rotate|search|show|signOut|start|suspend|transfer|unlink|update|use|withdraw|write)(?:[A-Z][a-z]+)*$/u;
   const names = operationsOf(describeApi(routes, "0")).map(([, { operationId }]) => operationId);
   expect(names.filter((name) => !verbs.test(name))).toEqual([]);
   expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);

@@ -63,6 +63,11 @@ const joinVault = "JOIN vault ON vault.account_id = secret.account_id AND vault.
 export const pathExpression =
   "(CASE secret.folder WHEN '/' THEN '/' ELSE secret.folder || '/' END || secret.name)";
 
+/** For comparisons in any case: the collation of paths changes the case of ASCII letters only. */
+export function lowerCase(expression: string): string {
+  return `lower((${expression}) COLLATE "default")`;
+}
+
 export const listColumns = `${baseColumns}, secret.note_sealed IS NOT NULL AS has_note, ${dateColumns}`;
 
 /** The folder and name of a page's last secret. */

@@ -38,6 +38,7 @@ export const examples: Readonly<Record<string, Example>> = {
   "POST /api/organisations/:organisation/trust-rules/preview": { body: exampleRule },
   "PATCH /api/organisations/:organisation/trust-rules/:rule": { body: { name: "Renamed" } },
   "POST /api/invitations/accept": { body: { code: "no code" } },
+  "GET /api/secrets/search": { query: "?query=key" },
   "POST /api/secrets/vaults": { body: { name: "Another" } },
   "PATCH /api/secrets/vaults/:vault": { body: { name: "Renamed" } },
   "POST /api/secrets/vaults/:vault/restore": { prepare: requestAsAdmin("DELETE", "/vaults/:vault") },

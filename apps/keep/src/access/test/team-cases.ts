@@ -126,6 +126,7 @@ const organisationCases: Readonly<Record<string, readonly RequestCase[]>> = {
 };
 
 const accountCases: Readonly<Record<string, readonly RequestCase[]>> = {
+  "GET /api/secrets/search": [{ query: () => "?query=key" }],
   "POST /api/secrets/tokens": [
     { body: () => ({ name: "New", scopes: ["tokens:read"] }) },
     {
@@ -286,7 +287,7 @@ const isCovered = (row: Row): boolean => !endsPrincipal(row) && isInOrganisation
 
 const isInOrganisation = ({ path }: Row): boolean =>
   !path.startsWith("/api/secrets/vaults/:vault/changes") &&
-  (/^\/api\/(?:organisations|secrets\/(?:tokens|vaults|audit|operations))(?:\/|$)/u.test(path) ||
+  (/^\/api\/(?:organisations|secrets\/(?:search|tokens|vaults|audit|operations))(?:\/|$)/u.test(path) ||
     /:(?:organisation|vault)(?:\/|$)/u.test(path));
 
 /** At least one for each covered route, also for one that is not in the lists above. */

@@ -2,7 +2,13 @@ import type { SecretSort } from "@hearth-and-keep/vault-contract";
 import { prefixCondition } from "../../authorization/path-patterns.ts";
 import type { Database } from "../../database/open-database.ts";
 import type { VaultRef } from "../../keys/vault-keys.ts";
-import { joinCurrentVersion, listColumns, pathExpression, type SecretMetadataRow } from "../queries.ts";
+import {
+  joinCurrentVersion,
+  listColumns,
+  lowerCase,
+  pathExpression,
+  type SecretMetadataRow,
+} from "../queries.ts";
 
 export type SecretSearch = {
   readonly folder: string;
@@ -17,7 +23,7 @@ export type SecretSearch = {
 
 const searchCondition =
   `(secret.folder = $3 OR ($4 AND starts_with(secret.folder, CASE $3 WHEN '/' THEN '/' ELSE $3 || '/' END)))` +
-  ` AND ($5::text IS NULL OR position(lower($5) IN lower(${pathExpression})) > 0) AND ($6::text IS NULL OR secret.tags @> ARRAY[$6::text])` +
+  ` AND ($5::text IS NULL OR position(lower($5) IN ${lowerCase(pathExpression)}) > 0) AND ($6::text IS NULL OR secret.tags @> ARRAY[$6::text])` +
   ` AND ${prefixCondition(pathExpression, "$7")} AND secret.account_id = entered.account::uuid AND secret.vault_id = $2`;
 
 function searchParameters(vaultId: string, search: SecretSearch): unknown[] {
