@@ -18,6 +18,7 @@ import { auditStates } from "./every-screen/audit-states.ts";
 import { organisationStates } from "./every-screen/organisation-states.ts";
 import { operatorStates, ruleStates } from "./every-screen/rule-states.ts";
 import { prepareScreenFixture } from "./every-screen/screen-fixture.ts";
+import { searchStates } from "./every-screen/search-states.ts";
 import { secretListStates, secretStates } from "./every-screen/secrets-states.ts";
 import { sharingStates } from "./every-screen/sharing-states.ts";
 import { tokenStates } from "./every-screen/token-states.ts";
@@ -28,6 +29,7 @@ const states = [
   ...signInStates,
   ...secretListStates,
   ...secretStates,
+  ...searchStates,
   ...vaultStates,
   ...tokenStates,
   ...auditStates,

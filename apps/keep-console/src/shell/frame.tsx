@@ -20,6 +20,7 @@ import {
 } from "../design/icons.tsx";
 import { CustomMenu, MenuItem } from "../design/menu.tsx";
 import { useScrollIntoView } from "../design/use-scroll-into-view.ts";
+import { SearchButton } from "./search-button.tsx";
 import { isOperator, signOut } from "./session.ts";
 
 type NavigationItem = {
@@ -71,6 +72,7 @@ export function Frame({
           Keep
         </Link>
         <span className="grow" />
+        <SearchButton />
         <AccountMenu session={session} />
       </header>
       <nav className="main-nav" aria-label="Main">

@@ -1,6 +1,7 @@
 import { CloseIcon } from "@hearth-and-keep/page-design";
-import { type RefObject, useEffect, useId, useState } from "react";
+import { type RefObject, useId } from "react";
 import { SearchIcon } from "../../design/icons.tsx";
+import { useDebounced } from "../../design/use-debounced.ts";
 import { navigateTo, type SecretsLocation } from "./secrets-location.ts";
 
 export type ToolbarProps = {
@@ -9,9 +10,6 @@ export type ToolbarProps = {
   readonly tags: readonly string[];
   readonly search: RefObject<HTMLInputElement | null>;
 };
-
-/** Waits for the next keystroke of a fast typist without a noticeable delay. */
-const debounceMilliseconds = 60;
 
 /** Name search over the whole vault, and the tag filter. */
 export function Toolbar({ location, tags, search }: ToolbarProps) {
@@ -22,7 +20,7 @@ export function Toolbar({ location, tags, search }: ToolbarProps) {
   const [tag, setTag] = useDebounced(location.tag, (next) => navigateTo(location, { tag: next }, true));
   return (
     <search className="toolbar">
-      <div className="search">
+      <div className="search-field">
         <SearchIcon />
         <input
           ref={search}
@@ -69,21 +67,4 @@ export function Toolbar({ location, tags, search }: ToolbarProps) {
       </div>
     </search>
   );
-}
-
-/** Local text that updates at once and is passed on after a pause. */
-function useDebounced(given: string, onSettled: (text: string) => void): [string, (text: string) => void] {
-  const [text, setText] = useState(given);
-  const [last, setLast] = useState(given);
-  // The value changed elsewhere; when it changed from here, it equals the text already.
-  if (last !== given) {
-    setLast(given);
-    setText(given);
-  }
-  useEffect(() => {
-    if (text === given) return undefined;
-    const timer = setTimeout(onSettled, debounceMilliseconds, text);
-    return () => clearTimeout(timer);
-  }, [text, given, onSettled]);
-  return [text, setText];
 }
