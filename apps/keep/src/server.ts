@@ -13,6 +13,7 @@ import { createDenialRecorder, findDeniedPath, isDenial } from "./access/record-
 import { type Actor, formatActor } from "./authorization/actor.ts";
 import type { KeepDependencies } from "./dependencies.ts";
 import { explainInvalid } from "./explain-invalid.ts";
+import { notFoundPage } from "./not-found-page.ts";
 import { oauthErrorResponse } from "./oauth-errors.ts";
 import { describeApi } from "./openapi/describe-api.ts";
 import { asRequestFailure, failureFields, problemResponse } from "./problems.ts";
@@ -90,8 +91,10 @@ export function createVaultServer({ transport, ...dependencies }: ServerDependen
         const target = findDeniedPath(failure) ?? head.path;
         recordDenial({ actor, route: formatRoute(row), target, reason: failure.kind });
       }
+      const isUnknownPath = row === undefined && failure.kind === "not-found";
+      const page = isUnknownPath ? notFoundPage(head, dependencies) : undefined;
       const oauthError = row?.errors === "oauth" ? oauthErrorResponse(failure) : undefined;
-      return oauthError ?? problemResponse(error, head.requestId);
+      return page ?? oauthError ?? problemResponse(error, head.requestId);
     },
     onError: (error, head) => {
       const { kind } = asRequestFailure(error);

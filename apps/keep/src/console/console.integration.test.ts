@@ -31,3 +31,18 @@ test("the console's form-action policy includes a provider's authorization endpo
     await new Promise((resolve) => provider.close(resolve));
   }
 });
+
+test("a browser gets a page for a path that no route has, and a program a problem document", async () => {
+  await using keep = await startTestKeep();
+  const get = async (path: string, accept: string) => {
+    const response = await keep.request(path, { headers: { accept } });
+    return [response.status, response.headers.get("content-type"), await response.text()];
+  };
+  const html = "text/html,application/xhtml+xml,*/*;q=0.8";
+  const page = [404, "text/html; charset=utf-8", expect.stringContaining("<h1>Page not found</h1>")];
+  for (const path of ["/nonsense", "/nonsense/page"]) expect(await get(path, html)).toEqual(page);
+  const problem = [404, "application/problem+json; charset=utf-8", expect.stringContaining("not_found")];
+  for (const accept of ["*/*", "application/json"]) expect(await get("/nonsense", accept)).toEqual(problem);
+  // A route decides itself about what it does not find.
+  expect(await get("/console/nonsense.js", html)).toEqual(problem);
+});

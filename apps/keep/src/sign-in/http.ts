@@ -210,7 +210,7 @@ function describeError(error: unknown, { requestId }: KeepRequest): string {
   return `Something went wrong. Quote request ID ${requestId} when you contact the operator.`;
 }
 
-export function pageOptions({ signIn, console }: KeepDependencies): PageOptions {
+export function pageOptions({ signIn, console }: Pick<KeepDependencies, "signIn" | "console">): PageOptions {
   const consoleStyle = [...console.files.keys()].find((name) => name.endsWith(".css"));
   const { providers, publicUrl, isDevelopment } = signIn;
   return { providers, publicUrl, isDevelopment, consoleStyle };

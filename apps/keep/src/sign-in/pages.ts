@@ -135,6 +135,13 @@ export function renderInvalidInvitationPage(options: PageOptions): Page {
   return renderPage("Invitation not valid", body, options);
 }
 
+export function renderNotFoundPage(options: PageOptions): Page {
+  const body = `<h1>Page not found</h1>
+<p>Check the address, or continue to Keep.</p>
+<p><a class="button primary" href="${options.consoleStyle === undefined ? "/sign-in" : "/"}">Continue</a></p>`;
+  return renderPage("Page not found", body, options);
+}
+
 export type FailedSignIn = {
   readonly message: string;
   /** True when linking or confirming an identity failed, which leaves the session as it was. */
