@@ -113,7 +113,8 @@ const textBodies = new WeakMap<FastifyRequest, TextBody>();
 /** For a row with `textBody`, before the content type is ignored. */
 export function noteTextBody(request: FastifyRequest, textBody: TextBody): void {
   const type = request.raw.headers["content-type"] ?? "";
-  if (/^text\/plain(?:\s*;|\s*$)/iu.test(type)) textBodies.set(request, textBody);
+  if (/^(?:text\/plain|application\/x-www-form-urlencoded)(?:\s*;|\s*$)/iu.test(type))
+    textBodies.set(request, textBody);
 }
 
 /** Fastify rejects content types without a parser of their own before it tries the catch-all parser. */

@@ -63,8 +63,8 @@ export type Route<Actor = unknown, Dependencies = unknown> = {
    */
   readonly body?: "json" | "form" | "urlencoded" | "stream";
   /**
-   * The body that a text of type text/plain stands for, on a row with a JSON body. A text that begins with a brace is JSON
-   * all the same: some clients give all their bodies this type.
+   * The body that a text stands for, on a row with a JSON body: one of type text/plain, or of the type that `curl` gives to
+   * files. A text that begins with a brace is JSON all the same: some clients give all their bodies these types.
    */
   readonly textBody?: (text: string) => unknown;
   /** Replaces the service's limit. */

@@ -30,6 +30,17 @@ async function importText(
   return { status: response.status, created, code, reasons: errors?.map(({ reason }) => reason) };
 }
 
+test("a .env file that curl sends without a type is imported too, and JSON of that type is JSON", async () => {
+  await using keep = await openVault(shared);
+  const headers = { "content-type": "application/x-www-form-urlencoded" };
+  const sent = await importText(keep, "A=1&B=2\n", { headers });
+  expect(sent).toMatchObject({ status: 200, created: ["/A"] });
+  const json = JSON.stringify({ content: "C=3\n" });
+  expect(await importText(keep, json, { headers, query: "?format=dotenv" })).toMatchObject({
+    created: ["/C"],
+  });
+});
+
 test("a .env file is imported as it is and exported as it is", async () => {
   await using keep = await openVault(shared);
   const imported = await importText(keep, fileText, { query: "?path=/app" });
