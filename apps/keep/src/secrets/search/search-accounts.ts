@@ -27,7 +27,7 @@ type SearchDependencies = {
   readonly now: () => number;
 };
 
-export const searchScope = "secrets:list" as const;
+const searchScope = "secrets:list" as const;
 /** No further statement starts after it. */
 const maxMilliseconds = 5000;
 
