@@ -20,7 +20,7 @@ export default function configure({ directory }: { directory?: string } = {}): K
   return {
     ignore: ["**/fixtures/**"],
     // Of util-linux, which every Debian has, and of packages that tests install.
-    ignoreBinaries: ["unshare", "psql", "ip", "openssl", "script"],
+    ignoreBinaries: ["unshare", "psql", "ip", "openssl", "script", "dbus-run-session", "keep"],
     workspaces: {
       ".": {
         entry: [

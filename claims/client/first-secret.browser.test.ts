@@ -14,9 +14,10 @@ import {
   startProcess,
   type TestBrowser,
 } from "@hearth-and-keep/test-servers";
-import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { packAndInstall } from "../ground/pack-and-install.ts";
+
+type Page = Awaited<ReturnType<TestBrowser["openPage"]>>;
 
 const maxSeconds = 60;
 const value = "postgres://app:word@db/app";

@@ -21,12 +21,13 @@ import {
   type TestBrowser,
   testModel,
 } from "@hearth-and-keep/test-servers";
-import type { Page } from "playwright-core";
 import { expect, onTestFinished, test } from "vitest";
 import { seedRegistry } from "../../conformance/transfers/seed-registry.ts";
 import { root } from "../run-to-end.ts";
 import { environmentOfOlderNode } from "./older-node.ts";
 import { hasExpectedLine, type QuickStartStep, quickStartPages, readQuickStart } from "./quick-start.ts";
+
+type Page = Awaited<ReturnType<TestBrowser["openPage"]>>;
 
 const minSteps = 35;
 

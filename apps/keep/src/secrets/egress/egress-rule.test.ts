@@ -2,12 +2,12 @@ import type { EgressRule, ValueUse } from "@hearth-and-keep/vault-contract";
 import { expect, test } from "vitest";
 import { findObjection, formatEgressRule, parseEgressRule } from "./egress-rule.ts";
 
-const rule: EgressRule = {
+const rule = {
   hosts: ["api.example"],
   methods: ["GET"],
   paths: ["/repos/**", "/user"],
   ask: false,
-};
+} satisfies EgressRule;
 const use: ValueUse = { host: "api.example", method: "GET", path: "/repos/one" };
 
 test.each<[string, Partial<ValueUse>, boolean]>([
