@@ -5,7 +5,7 @@ import { acquireDatabase } from "@hearth-and-keep/test-servers";
 import { expect, test } from "vitest";
 import { openDatabase } from "../../database/open-database.ts";
 import { openVault, startUnlimitedKeep } from "../../test/open-vault.ts";
-import type { TestKeep } from "../../test/start-test-keep.ts";
+import type { TestKeep, TestRequest } from "../../test/start-test-keep.ts";
 import { generateKeyText, readKeys } from "../key-encryption-key.ts";
 import { ageLibrary, custodianStarters } from "./test/start-custodians.ts";
 import { waitUntilUnused } from "./test/wait-until-unused.ts";
@@ -35,18 +35,37 @@ type Load = {
   isOver: boolean;
 };
 
-type Client = { readonly node: () => TestKeep; readonly vault: string; readonly token: string };
+type Client = {
+  readonly request: (path: string, options?: TestRequest) => Promise<Response>;
+  readonly vault: string;
+};
+
+/** Asks the nodes in turn; another one if the node closed the connection because it stops. */
+function requestOf(nodes: readonly TestKeep[], token: string): Client["request"] {
+  let turn = 0;
+  return async (path, options) => {
+    for (;;) {
+      turn += 1;
+      const node = nodes[turn % nodes.length];
+      try {
+        if (node !== undefined) return await node.request(path, { ...options, token });
+      } catch (error) {
+        if (node !== undefined && nodes.includes(node)) throw error;
+      }
+    }
+  };
+}
 
 /** Writes and reads back, on any node that is not being restarted. */
-async function keepWorking({ node, vault, token }: Client, load: Load): Promise<void> {
+async function keepWorking({ request, vault }: Client, load: Load): Promise<void> {
   for (let turn = 0; !load.isOver; turn += 1) {
     const name = `S${turn % secrets}`;
     const value = `${name} ${turn}`;
-    const put = { method: "PUT", token, body: { value } };
-    const written = await node().request(`${vault}/secrets/by-path/${name}`, put);
+    const put = { method: "PUT", body: { value } };
+    const written = await request(`${vault}/secrets/by-path/${name}`, put);
     if (![200, 201].includes(written.status)) load.failures.push(`write ${written.status}`);
     else load.written.set(name, value);
-    const read = await node().request(`${vault}/values/by-path/${name}`, { token });
+    const read = await request(`${vault}/values/by-path/${name}`);
     if (!(await read.text()).includes(`"value":"${value}"`)) load.failures.push(`read ${read.status}`);
     load.reads += 1;
     await sleep(pauseMilliseconds);
@@ -90,11 +109,9 @@ test.each(moves)(
       for (const node of nodes) await node[Symbol.asyncDispose]();
     });
     const { person, token } = await openVault(first);
-    let next = 0;
     const client: Client = {
-      node: () => nodes[(next += 1) % nodes.length] ?? first,
+      request: requestOf(nodes, token.text),
       vault: `/api/secrets/vaults/${person.vaultId}`,
-      token: token.text,
     };
     const load: Load = { written: new Map(), reads: 0, failures: [], isOver: false };
     const working = keepWorking(client, load);
