@@ -91,8 +91,7 @@ export function createVaultServer({ transport, ...dependencies }: ServerDependen
         const target = findDeniedPath(failure) ?? head.path;
         recordDenial({ actor, route: formatRoute(row), target, reason: failure.kind });
       }
-      const isUnknownPath = row === undefined && failure.kind === "not-found";
-      const page = isUnknownPath ? notFoundPage(head, dependencies) : undefined;
+      const page = row === undefined ? notFoundPage(head, failure, dependencies) : undefined;
       const oauthError = row?.errors === "oauth" ? oauthErrorResponse(failure) : undefined;
       return page ?? oauthError ?? problemResponse(error, head.requestId);
     },
