@@ -120,7 +120,7 @@ test("link an identity", async () => {
 });
 
 test("sign out", async () => {
-  await keys.press(page.getByRole("banner").getByRole("button"));
+  await keys.press(page.getByRole("banner").getByRole("button").last());
   await page.getByRole("menuitem", { name: "Sign out" }).waitFor();
   await page.keyboard.press("End");
   await page.keyboard.press("Enter");

@@ -31,7 +31,7 @@ test.for(widths)(
     const { page } = await fixture.open(["/prod/LEDGER_KEY", "/prod/OTHER_KEY"], { viewport });
     await page.goto(`${fixture.console.url}/account`);
     await page.getByRole("heading", { name: "Account", exact: true }).waitFor();
-    const menu = page.locator("header").getByRole("button").last();
+    const menu = page.getByRole("banner").getByRole("button").last();
     const { x = 0, width = 0 } = (await menu.boundingBox()) ?? {};
     expect(x + width).toBeLessThanOrEqual(viewport.width);
     await page.keyboard.press("Control+k");

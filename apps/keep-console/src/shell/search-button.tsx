@@ -16,7 +16,6 @@ export function SearchButton() {
       <button
         type="button"
         className="button search-button"
-        aria-label="Search all vaults"
         aria-keyshortcuts="Control+K Meta+K"
         aria-haspopup="dialog"
         onClick={() => setOpen(true)}

@@ -47,7 +47,7 @@ export const accountStates: readonly ConsoleState[] = [
     name: "account-menu",
     reach: async (page, fixture) => {
       await openAccount(page, fixture);
-      await press(page.getByRole("banner").getByRole("button"));
+      await press(page.getByRole("banner").getByRole("button").last());
       await appear(page.getByRole("menuitem", { name: "Sign out" }));
     },
   },
