@@ -45,6 +45,8 @@ type Servers = {
   readonly ports: { readonly hearth: string; readonly keep: string };
 };
 
+const isOurs = (name: string): boolean => /^(?:HEARTH|KEEP)_/u.test(name);
+
 /** Runs one line as a user would type it; `cd`, `export` and `unset` persist, as in a terminal. */
 function runCommand({ line, expected }: QuickStartStep & { kind: "command" }, context: Context): void {
   const script = `set -e\n${line}\nprintf '\\0%s\\0' "$PWD"\nenv -0`;
@@ -56,7 +58,6 @@ function runCommand({ line, expected }: QuickStartStep & { kind: "command" }, co
     timeout: 180_000,
   }).split("\0");
   context.folder = folder;
-  const isOurs = (name: string): boolean => /^(?:HEARTH|KEEP)_/u.test(name);
   for (const name of Object.keys(context.environment).filter(isOurs)) delete context.environment[name];
   for (const [name = "", ...value] of variables.map((variable) => variable.split("="))) {
     if (isOurs(name)) context.environment[name] = value.join("=");

@@ -72,7 +72,7 @@ async function runWithPlaceholders(
 ): Promise<ProgramExit> {
   const { runAgent } = await import("../client/agent/run-agent.ts");
   await using context = await openVaultContext(flags);
-  return runAgent({ ...program, selection, ...readAgentFlags(flags) }, context);
+  return await runAgent({ ...program, selection, ...readAgentFlags(flags) }, context);
 }
 
 function collect(path: string, paths: readonly string[] = []): readonly string[] {

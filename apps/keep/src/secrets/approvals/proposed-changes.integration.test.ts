@@ -226,16 +226,20 @@ test("a token sees only proposed changes of its paths, and values only with secr
   expect(await as({ scopes: ["secrets:list"], paths: ["/dev/**"] })).toEqual([404, false]);
 });
 
+/** Writes without a proposal. */
+const writeDirectly = (path: string) =>
+  team.send("PUT", `${vault}/secrets/by-path${path}`, { value: "direct" });
+
+async function listUnapproved() {
+  const { items } = await expectOk(team.send("GET", "/api/secrets/audit?type=denied"));
+  return items.map(({ body }) => body).filter(({ reason }) => reason === "approval-required");
+}
+
 test("a direct write at a protected path is recorded as denied, and one elsewhere as a write", async () => {
-  const write = (path: string) => team.send("PUT", `${vault}/secrets/by-path${path}`, { value: "direct" });
-  expect((await write("/prod/DIRECT")).status).toBe(409);
-  await expectOk(write("/dev/DIRECT"));
-  const denied = async () => {
-    const { items } = await expectOk(team.send("GET", "/api/secrets/audit?type=denied"));
-    return items.map(({ body }) => body).filter(({ reason }) => reason === "approval-required");
-  };
+  expect((await writeDirectly("/prod/DIRECT")).status).toBe(409);
+  await expectOk(writeDirectly("/dev/DIRECT"));
   const route = "PUT /api/secrets/vaults/:vault/secrets/by-path/*";
-  await expect.poll(denied).toMatchObject([{ route, target: "/prod/DIRECT" }]);
+  await expect.poll(listUnapproved).toMatchObject([{ route, target: "/prod/DIRECT" }]);
 });
 
 test("in a personal account, protected paths and proposed changes are refused in words", async () => {
