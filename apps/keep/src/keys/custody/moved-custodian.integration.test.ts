@@ -132,9 +132,7 @@ test.each(moves)(
     }
     expect(load.failures).toEqual([]);
     for (const [name, value] of load.written) {
-      const read = await client
-        .node()
-        .request(`${client.vault}/values/by-path/${name}`, { token: token.text });
+      const read = await client.request(`${client.vault}/values/by-path/${name}`);
       expect(await read.json()).toMatchObject({ value });
     }
     recordFigure({
