@@ -212,11 +212,6 @@ const vaultCases: Readonly<Record<string, readonly RequestCase[]>> = {
       outside: "out_of_reach",
     },
     {
-      note: "egress rule",
-      body: () => ({ egress: { hosts: ["api.example"], ask: false } }),
-      outside: "not_found",
-    },
-    {
       note: "elsewhere",
       body: ({ folder }) => ({ from: folder, to: `/elsewhere${folder}` }),
       renew: renewSecret,
@@ -249,6 +244,11 @@ const secretCases: Readonly<Record<string, readonly RequestCase[]>> = {
   "GET /api/secrets/vaults/:vault/secrets/:secret": [{ outside: "not_found" }],
   "PATCH /api/secrets/vaults/:vault/secrets/:secret": [
     { ...newTags, outside: "not_found" },
+    {
+      note: "egress rule",
+      body: () => ({ egress: { hosts: ["api.example"], ask: false } }),
+      outside: "not_found",
+    },
     {
       note: "elsewhere",
       body: () => ({ folder: `/elsewhere/${nextNumber()}` }),

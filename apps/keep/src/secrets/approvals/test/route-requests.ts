@@ -34,6 +34,7 @@ const changesOf = (target: Target, random: Random): object =>
     { note: `note ${random.between(1, 1000)}` },
     { name: `${nameOf(target)}_RENAMED` },
     { folder: "/moved" },
+    { egress: { hosts: [`host-${random.between(1, 1000)}.example`], ask: false } },
   ]);
 
 const operationsOf = ({ path }: Target, random: Random): readonly object[] => [
@@ -114,8 +115,9 @@ export const requestsByRoute: Readonly<Record<string, Requests>> = {
   "DELETE /api/organisations/:organisation": ({ name }) => ({ body: { confirm: name } }),
 };
 
-/** Write routes that reach nothing in a vault: of people, their sessions, tokens and organisations, and new vaults. */
+/** Routes that change nothing in a vault: of people, their sessions, tokens and organisations, new vaults, and a use. */
 export const routesWithoutContents: readonly string[] = [
+  `POST ${secretsOf}/:secret/use`,
   "POST /auth/login/:provider",
   "POST /auth/logout",
   "POST /auth/link/:provider",
