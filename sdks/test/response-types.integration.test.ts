@@ -24,6 +24,7 @@ type Shape = {
 const sdks = join(import.meta.dirname, "..");
 /** Names of the document's schemas, by the names of the SDKs. */
 const schemaNames = {
+  EgressRule: "EgressRule",
   SecretMetadata: "Secret",
   SecretPage: "SecretPage",
   SecretValue: "SecretValue",

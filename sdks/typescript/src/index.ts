@@ -16,7 +16,7 @@ export {
   RequestError,
   UnavailableError,
 } from "./errors.ts";
-export type { FieldProblem, SecretMetadata, SecretType } from "./responses.ts";
+export type { EgressRule, FieldProblem, SecretMetadata, SecretType } from "./responses.ts";
 export { Secret, Secrets } from "./secrets.ts";
 export { openVault, type ReadOptions, type Vault, type WriteOptions } from "./vault.ts";
 export { gitHubToken, tokenFromFile } from "./workload.ts";

@@ -3,6 +3,16 @@ export type SecretType = "text" | "json" | "binary" | "file";
 
 type ValueEncoding = "utf8" | "base64";
 
+type EgressMethod = "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE";
+
+/** For what requests an agent may use a secret without seeing its value. */
+export type EgressRule = {
+  readonly hosts: readonly string[];
+  readonly methods?: readonly EgressMethod[];
+  readonly paths?: readonly string[];
+  readonly ask: boolean;
+};
+
 /** A secret, without its value. */
 export type SecretMetadata = {
   readonly id: string;
@@ -14,6 +24,7 @@ export type SecretMetadata = {
   readonly revision: number;
   readonly tags: readonly string[];
   readonly has_note: boolean;
+  readonly egress?: EgressRule;
   readonly size: number;
   readonly created_at: string;
   readonly updated_at: string;

@@ -14,7 +14,7 @@ from ._errors import (
     RequestError,
     UnavailableError,
 )
-from ._responses import FieldProblem, SecretMetadata, SecretType
+from ._responses import EgressRule, FieldProblem, SecretMetadata, SecretType
 from ._secrets import Secret, Secrets
 from ._vault import Vault, open_vault
 from ._workload import github_token, token_from_file
@@ -23,6 +23,7 @@ __all__ = [
     "AccessDeniedError",
     "ConfigurationError",
     "ConnectionFailedError",
+    "EgressRule",
     "FieldProblem",
     "KeepError",
     "NotFoundError",

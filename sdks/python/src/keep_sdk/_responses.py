@@ -9,6 +9,19 @@ from typing import Literal, TypedDict
 
 SecretType = Literal["text", "json", "binary", "file"]
 ValueEncoding = Literal["utf8", "base64"]
+EgressMethod = Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
+
+
+class _EgressRule(TypedDict):
+    hosts: list[str]
+    ask: bool
+
+
+class EgressRule(_EgressRule, total=False):
+    """For what requests an agent may use a secret without seeing its value."""
+
+    methods: list[EgressMethod]
+    paths: list[str]
 
 
 class _SecretMetadata(TypedDict):
@@ -30,6 +43,7 @@ class _SecretMetadata(TypedDict):
 class SecretMetadata(_SecretMetadata, total=False):
     """A secret, without its value."""
 
+    egress: EgressRule
     deleted_at: str
 
 
