@@ -122,7 +122,7 @@ async function replacePlaceholder(
   if (!secret.rule.hosts.includes(use.host))
     throw new UseRefusedError(`${secret.variable} may not be used for this host`);
   if (secret.rule.ask && !(await approve(secret, use.host)))
-    throw new UseRefusedError(`Nobody approved the use of ${secret.variable} for this host`);
+    throw new UseRefusedError(`The use of ${secret.variable} for this host was not approved`);
   const value = await useValue(secret, use);
   if (!/^[\t\x20-\x7E]+$/u.test(value))
     throw new UseRefusedError(`The value of ${secret.variable} cannot be in a header`);

@@ -21,7 +21,7 @@ export type Occurrence = {
   readonly replace: (value: string) => string;
 };
 
-/** Nobody can guess it, and it means nothing outside of this run. */
+/** Cannot be guessed, and means nothing outside of this run. */
 export function createPlaceholder(secret: UsableSecret): Placeholder {
   return { text: `keep_placeholder_${randomBytes(24).toString("hex")}`, secret };
 }
