@@ -63,10 +63,10 @@ test("keep run takes little time of its own, warm and with nothing compiled yet"
     const { medians, ratio } = await compareInTurns({ name: `keep-run-${kind}`, ours, theirs: bare, turns });
     const own = medians[0] - medians[1];
     const maxMilliseconds = limits[kind];
-    expect(own, kind).toBeLessThanOrEqual(upperBound(maxMilliseconds));
     recordFigure({
       claim: "client 6",
       text: `${kind} ${own.toFixed(0)} ms of its own, at most ${maxMilliseconds}, ${ratio.toFixed(0)} × a bare start of ${medians[1].toFixed(1)} ms`,
     });
+    expect.soft(own, kind).toBeLessThanOrEqual(upperBound(maxMilliseconds));
   }
 });
