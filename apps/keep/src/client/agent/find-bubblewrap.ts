@@ -15,27 +15,22 @@ export const isolationArgs: readonly string[] = [
   "--new-session",
 ];
 
+/** The machine's files, which cannot be written, with devices and processes of the sandbox's own. */
+export const machineArgs: readonly string[] = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"];
+
 /** Throws unless bubblewrap is installed and may create namespaces, which some containers and kernels forbid. */
 export function requireBubblewrap(candidates: readonly string[] = installed): string {
   const path = candidates.find((each) => existsSync(each));
   if (path === undefined)
     throw clientFailure({ kind: "sandbox-missing", reason: "bubblewrap is not installed" });
-  const trial = [
-    ...isolationArgs,
-    "--ro-bind",
-    "/",
-    "/",
-    "--dev",
-    "/dev",
-    "--proc",
-    "/proc",
-    "--tmpfs",
-    "/tmp",
-  ];
-  const { status } = spawnSync(path, [...trial, path, "--version"], {
-    stdio: "ignore",
-    timeout: trialMilliseconds,
-  });
+  const { status } = spawnSync(
+    path,
+    [...isolationArgs, ...machineArgs, "--tmpfs", "/tmp", path, "--version"],
+    {
+      stdio: "ignore",
+      timeout: trialMilliseconds,
+    },
+  );
   if (status === 0) return path;
   throw clientFailure({ kind: "sandbox-missing", reason: "bubblewrap may not create namespaces here" });
 }

@@ -4,7 +4,7 @@ import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { clientFailure } from "../client-failure.ts";
 import { cacheFolder, configurationFolder } from "../config.ts";
-import { isolationArgs } from "./find-bubblewrap.ts";
+import { isolationArgs, machineArgs } from "./find-bubblewrap.ts";
 
 export type SandboxPlan = {
   readonly bubblewrap: string;
@@ -43,13 +43,7 @@ export function sandboxArgs(plan: SandboxPlan): readonly string[] {
   assertUsableFolder(plan.folder);
   return [
     ...isolationArgs,
-    "--ro-bind",
-    "/",
-    "/",
-    "--dev",
-    "/dev",
-    "--proc",
-    "/proc",
+    ...machineArgs,
     ...["/tmp", "/var/tmp", "/run", ...homeFolders()].flatMap(hide),
     ...plan.readable.flatMap((path) => bind("--ro-bind", path)),
     ...plan.writable.flatMap((path) => bind("--bind", path)),
